@@ -1,0 +1,1 @@
+"""The relational IR, its expressions, and the lineage program: plain immutable data."""
