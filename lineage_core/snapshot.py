@@ -55,12 +55,13 @@ class Snapshot:
     """The state of a dataset that a run read or wrote.
 
     Attributes:
-        dataset: the dataset's name: an absolute path or URI, or a table's `namespace/name`.
+        dataset: the dataset's canonical name, a URI without trailing slash (`file:///data/orders`).
         format: `parquet`, `csv`, ...; only Parquet has rids. Empty when nothing is known about it.
         columns: all columns with their types, partition columns last.
         files: the files, ordered by path.
         partition_columns: how many of `columns`, from the end, are partition columns.
         options: reader options that change what the rows are (a CSV header, a delimiter).
+        alias: the table name it was reached by (`spark_catalog.default.orders`); empty for a path.
     """
 
     dataset: str
@@ -69,6 +70,7 @@ class Snapshot:
     files: tuple[DataFile, ...]
     partition_columns: int = 0
     options: tuple[tuple[str, str], ...] = ()
+    alias: str = ""
 
     @property
     def has_rids(self) -> bool:
@@ -126,11 +128,12 @@ def take(
     *,
     partition_columns: int = 0,
     options: tuple[tuple[str, str], ...] = (),
+    alias: str = "",
 ) -> Snapshot:
     """Return the snapshot of the files at `paths` (URI and partition values), as they are now."""
     whole = format != "parquet"
     files = tuple(data_file(path, partition, whole=whole) for path, partition in sorted(paths))
-    return Snapshot(dataset, format, tuple(columns), files, partition_columns, options)
+    return Snapshot(dataset, format, tuple(columns), files, partition_columns, options, alias)
 
 
 def _digest(filesystem: pafs.FileSystem, path: str, size: int, whole: bool) -> str:
