@@ -1,0 +1,66 @@
+"""What all tests share: a hermetic environment and one Spark session."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FOREIGN = ("AIRFLOW", "MARQUEZ", "OPENLINEAGE", "PYSPARK", "ROW_LINEAGE", "SPARK_")
+"""Prefixes of variables that would let the machine's own set-up into the tests."""
+
+
+def _make_hermetic() -> tempfile.TemporaryDirectory[str]:
+    """Clear the environment and give Airflow its own home; return the folder, to be kept alive.
+
+    Airflow reads its configuration when it is imported, so this runs before any test module is.
+    """
+    for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
+        del os.environ[name]
+    home = tempfile.TemporaryDirectory(prefix="row-lineage-tests-")
+    os.environ |= {
+        "AIRFLOW_HOME": home.name,
+        "AIRFLOW__CORE__DAGS_FOLDER": str(Path(__file__).parents[1] / "dags"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__PARALLELISM": "2",
+        "AIRFLOW__CORE__UNIT_TEST_MODE": "False",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    return home
+
+
+_HOME = _make_hermetic()
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one local Spark session; tests may change its configuration only if they put it back."""
+    from pyspark.sql import SparkSession
+
+    folder = tmp_path_factory.mktemp("spark")
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("row-lineage-tests")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={folder}")
+        .config("spark.local.dir", str(folder / "local"))
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+        .config("spark.ui.enabled", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
