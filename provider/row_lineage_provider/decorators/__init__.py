@@ -1,0 +1,1 @@
+"""The decorator `@task.row_lineage`."""

@@ -1,0 +1,1 @@
+"""The hook of the connection type `row_lineage`."""

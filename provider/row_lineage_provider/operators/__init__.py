@@ -1,0 +1,1 @@
+"""The operators that capture lineage and ask about it."""
