@@ -1,0 +1,5 @@
+"""Logical inference: from a captured plan to its lineage program (PredTrace 3.3, 5)."""
+
+from lineage_core.infer.infer import infer
+
+__all__ = ["infer"]

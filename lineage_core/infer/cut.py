@@ -1,0 +1,91 @@
+"""Cuts: where the output of an operator is saved, and which of its columns (PredTrace 3.3, 5).
+
+A saved row stands for the output row it is; the row-selection predicate over the saved columns goes down
+in place of the predicate that was not precise. Saved are the columns that predicate compares, and those
+the join conditions of the block below compare, one of each set of columns that the conditions equate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lineage_core.infer.widen import join_columns, widen
+from lineage_core.plan.expr import Anchor, Column, Compare, Comparison, Expr, conj, conjuncts, same
+from lineage_core.plan.relation import Field, Filter, Join, JoinKind, Plan, Project, output
+from lineage_core.plan.traverse import column_ids
+from lineage_core.pushdown import Exact, Prover, push
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """An operator whose output is saved, the columns of it, and what is pushed to each input."""
+
+    node: Plan
+    columns: tuple[Field, ...]
+    pushed: tuple[Expr, ...]
+
+
+def cut(node: Plan, predicate: Expr, prove: Prover) -> Cut | None:
+    """Return how saving the output of `node` makes pushing `predicate` exact; None where it does not."""
+    keys = join_columns(node) if isinstance(node, Join) else {}
+    widened = widen(node, frozenset(keys))
+    for columns in _choices(widened, predicate, keys):
+        row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in columns)
+        outcomes = push(widened, predicate, prove, row=row)
+        exact = tuple(o.predicate for o in outcomes if isinstance(o, Exact))
+        if len(exact) == len(outcomes):
+            return Cut(widened, columns, exact)
+    return None
+
+
+def _choices(node: Plan, predicate: Expr, keys: dict[int, Field]) -> Iterator[tuple[Field, ...]]:
+    """Yield sets of columns to save, smallest first."""
+    offered = output(node)
+    compared = column_ids(predicate)
+    yield tuple(f for f in offered if f.id in compared | _representatives(node, compared, keys))
+    yield tuple(f for f in offered if f.id in compared or f.id in keys)
+    yield offered
+
+
+def _representatives(node: Plan, compared: frozenset[int], keys: dict[int, Field]) -> set[int]:
+    """Return one key of each set of equated keys, unless the predicate compares one of them already."""
+    group = {id: id for id in keys}
+
+    def root(id: int) -> int:
+        while group[id] != id:
+            id = group[id]
+        return id
+
+    for left, right in _equated(node):
+        if left in group and right in group:
+            group[root(right)] = root(left)
+    offered = [f.id for f in output(node) if f.id in group]
+    chosen = {root(id) for id in offered if id in compared}
+    result: set[int] = set()
+    for id in offered:
+        if root(id) not in chosen:
+            chosen.add(root(id))
+            result.add(id)
+    return result
+
+
+def _equated(block: Plan) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of columns that the join conditions of `block` equate."""
+    stack = [block]
+    while stack:
+        match stack.pop():
+            case Filter() | Project() as node:
+                stack.append(node.child)
+            case Join() as join:
+                for part in conjuncts(join.condition):
+                    match part:
+                        case Compare(Comparison.EQ, Column() as a, Column() as b) if a.type == b.type:
+                            yield a.id, b.id
+                        case _:
+                            pass
+                stack.append(join.left)
+                if join.kind is JoinKind.INNER:
+                    stack.append(join.right)
+            case _:
+                pass

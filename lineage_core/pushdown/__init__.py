@@ -1,0 +1,32 @@
+"""Pushdown: a predicate on an operator's output becomes predicates on its inputs (PredTrace 4, Table 2)."""
+
+from lineage_core.pushdown.obligation import (
+    Claim,
+    Exact,
+    Obligation,
+    Outcome,
+    Proved,
+    Prover,
+    Refused,
+    Refuted,
+    Superset,
+    Undecided,
+    Verdict,
+)
+from lineage_core.pushdown.push import RULES, push
+
+__all__ = [
+    "RULES",
+    "Claim",
+    "Exact",
+    "Obligation",
+    "Outcome",
+    "Proved",
+    "Prover",
+    "Refused",
+    "Refuted",
+    "Superset",
+    "Undecided",
+    "Verdict",
+    "push",
+]

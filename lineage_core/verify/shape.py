@@ -1,0 +1,145 @@
+"""The shape of an obligation: what is left of it when names, numbers of columns and constants are gone.
+
+Obligations of one shape are proven or refuted together, so a proof is made once and found again for every
+query of that shape. Columns an obligation does not mention become one column that stands for the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lineage_core.plan.expr import (
+    AggregateCall,
+    Anchor,
+    Call,
+    Column,
+    DataType,
+    Expr,
+    IsIn,
+    Literal,
+    Unknown,
+)
+from lineage_core.plan.relation import (
+    Aggregate,
+    Field,
+    Filter,
+    Join,
+    Limit,
+    Named,
+    Plan,
+    Project,
+    Sort,
+    Values,
+    output,
+)
+from lineage_core.plan.traverse import rewrite, walk
+from lineage_core.pushdown.obligation import Obligation
+from lineage_core.verify.symbols import is_shaded
+
+
+_REST = "rest"
+
+
+def shape(obligation: Obligation) -> Obligation:
+    """Return the canonical obligation of the same shape."""
+    return _Shaper(obligation).result()
+
+
+class _Shaper:
+    def __init__(self, obligation: Obligation) -> None:
+        self.obligation = obligation
+        self.columns: dict[int, int] = {}
+        self.literals: dict[Literal, Literal] = {}
+        self.sets: dict[tuple[Literal, ...], int] = {}
+
+    def result(self) -> Obligation:
+        node = self._node(self.obligation.operator)
+        return Obligation(
+            node,
+            self._expr(self.obligation.predicate),
+            tuple(self._expr(predicate) for predicate in self.obligation.pushed),
+            self.obligation.input,
+            self.obligation.claim,
+            self.obligation.saved,
+        )
+
+    def _node(self, node: Plan) -> Plan:
+        match node:
+            case Filter():
+                child = self._input(node.child, [node.condition])
+                return Filter(0, self._expr(node.condition), child)
+            case Project():
+                used = self._used()
+                columns = [column for column in node.columns if column.id in used]
+                child = self._input(node.child, [column.expr for column in columns])
+                named = [self._named(column) for column in columns]
+                rest = [f for f in child.columns if f.name == _REST]
+                kept = [Named(f.id, "", Column(f.id, f.type), f.type) for f in rest]
+                return Project(0, (*named, *kept), child)
+            case Aggregate():
+                exprs = [*node.keys, *(column.expr for column in node.columns)]
+                child = self._input(node.child, exprs)
+                keys = tuple(self._expr(key) for key in node.keys)
+                return Aggregate(0, keys, tuple(self._named(c) for c in node.columns), child)
+            case Join():
+                left = self._input(node.left, [node.condition])
+                right = self._input(node.right, [node.condition])
+                return Join(0, node.kind, self._expr(node.condition), left, right)
+            case Sort():  # the order of rows is no part of any claim
+                return Sort(0, (), True, self._input(node.child, []))
+            case Limit():
+                return Limit(0, 0, self._input(node.child, []))
+            case _:
+                raise NotImplementedError(type(node).__name__)
+
+    def _used(self) -> set[int]:
+        """Return the columns the predicates mention, as row or as saved row."""
+        predicates = (self.obligation.predicate, *self.obligation.pushed)
+        kinds = (Column, Anchor) if self.obligation.saved else (Column,)
+        return {e.id for p in predicates for e in walk(p) if isinstance(e, kinds)}
+
+    def _input(self, child: Plan, exprs: list[Expr]) -> Values:
+        used = self._used() | {e.id for expr in exprs for e in walk(expr) if isinstance(e, Column)}
+        fields = output(child)
+        mentioned = [Field(self._id(f.id), "", _kind(f.type)) for f in fields if f.id in used]
+        rest = [Field(self._id(-1 - len(self.columns)), _REST, "long")]
+        return Values(0, (*mentioned, *(rest if len(mentioned) < len(fields) else [])))
+
+    def _named(self, column: Named) -> Named:
+        return Named(self._id(column.id), "", self._expr(column.expr), _kind(column.type))
+
+    def _expr(self, expr: Expr) -> Expr:
+        return rewrite(expr, self._leaf)
+
+    def _leaf(self, expr: Expr) -> Expr | None:
+        match expr:
+            case Column() | Anchor():
+                return type(expr)(self._id(expr.id), _kind(expr.type))
+            case Literal():
+                return self._literal(expr)
+            case IsIn():  # membership in a set is any function of the value
+                number = self.sets.setdefault(expr.values, len(self.sets))
+                return Call(f"in:{number}", (self._expr(expr.arg),), "boolean")
+            case Call() | Unknown() if _kind(expr.type) != expr.type:
+                args = tuple(self._expr(arg) for arg in expr.args)
+                name = f"{expr.name}:{expr.type}"  # casts to two types are two functions
+                return replace(expr, name=name, type=_kind(expr.type), args=args)
+            case AggregateCall() if _kind(expr.type) != expr.type:
+                return self._expr(replace(expr, type=_kind(expr.type)))
+            case _:
+                return None
+
+    def _literal(self, literal: Literal) -> Literal:
+        if literal.value is None or isinstance(literal.value, bool):
+            return Literal(literal.value, _kind(literal.type))
+        number = len(self.literals)
+        return self.literals.setdefault(literal, Literal(number, _kind(literal.type)))
+
+    def _id(self, id: int) -> int:
+        return self.columns.setdefault(id, len(self.columns))
+
+
+def _kind(type: DataType) -> DataType:
+    if type == "boolean":
+        return type
+    return "double" if is_shaded(type) else "long"

@@ -1,0 +1,217 @@
+"""Spark values and expressions as z3 terms: three-valued, with equality and identity kept apart.
+
+A cell is a null flag, a value and a *shade*. Two cells compare equal when their values do; they are
+identical when their shades agree as well. Floating point zeros (0.0 = -0.0) and collated strings compare
+equal without being identical, so a function may tell them apart: a proof that needs `x = a => f(x) = f(a)`
+must fail for them. For every other type the shade is constant. All Spark types are totally ordered (NaN
+equals itself and is greatest), so an integer stands for any non-boolean value; functions, aggregates and
+UDFs are uninterpreted: whatever is proven holds for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, TypeAlias
+
+import z3
+
+from lineage_core.plan.expr import (
+    AggregateCall,
+    Anchor,
+    And,
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    DataType,
+    Expr,
+    IsIn,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    Unknown,
+)
+
+Term: TypeAlias = Any  # z3's expression classes are untyped
+
+_ORDER: Mapping[Comparison, Callable[[Term, Term], Term]] = {
+    Comparison.LT: lambda a, b: a < b,
+    Comparison.LE: lambda a, b: a <= b,
+    Comparison.GT: lambda a, b: a > b,
+    Comparison.GE: lambda a, b: a >= b,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A symbolic value: null or not, its value (Bool or Int), and its shade among equal values."""
+
+    null: Term
+    value: Term
+    shade: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A symbolic row: whether it exists, its cells by column id, and a number of its own."""
+
+    exists: Term
+    cells: Mapping[int, Cell]
+    number: int
+
+
+@dataclass(slots=True)
+class Symbols:
+    """Makes the terms of one proof; equal names give equal symbols."""
+
+    literals: dict[Literal, Cell] = field(default_factory=dict)
+
+    def cell(self, name: str, kind: DataType) -> Cell:
+        """Return a fresh unconstrained cell of type `kind`."""
+        value = z3.Bool(f"{name}.value") if kind == "boolean" else z3.Int(f"{name}.value")
+        shade = z3.Int(f"{name}.shade") if is_shaded(kind) else z3.IntVal(0)
+        return Cell(z3.Bool(f"{name}.null"), value, shade)
+
+    def row(self, name: str, number: int, columns: Sequence[tuple[int, DataType]]) -> Row:
+        """Return a row that may or may not exist, with unconstrained cells."""
+        cells = {id: self.cell(f"{name}.c{id}", kind) for id, kind in columns}
+        return Row(z3.Bool(f"{name}.exists"), cells, number)
+
+    def function(self, name: str, inputs: Sequence[Term], kind: DataType) -> Cell:
+        """Return the uninterpreted function `name` applied to `inputs`, as a cell of type `kind`."""
+        signature = [term.sort() for term in inputs]
+        key = f"{name}/{'.'.join(str(sort) for sort in signature)}"
+
+        def apply(part: str, sort: Term) -> Term:
+            if not inputs:
+                return z3.Const(f"{key}.{part}", sort)
+            return z3.Function(f"{key}.{part}", *signature, sort)(*inputs)
+
+        value = apply("value", z3.BoolSort() if kind == "boolean" else z3.IntSort())
+        shade = apply("shade", z3.IntSort()) if is_shaded(kind) else z3.IntVal(0)
+        return Cell(apply("null", z3.BoolSort()), value, shade)
+
+    def evaluate(
+        self,
+        expr: Expr,
+        row: Row,
+        anchor: Mapping[int, Cell],
+        aggregate: Callable[[AggregateCall], Cell] | None = None,
+    ) -> Cell:
+        """Return the value of `expr` in `row`, with `anchor` as the anchor row."""
+
+        def value(part: Expr) -> Cell:
+            return self.evaluate(part, row, anchor, aggregate)
+
+        match expr:
+            case Column():
+                return row.cells[expr.id]
+            case Anchor():
+                return anchor[expr.id]
+            case Literal():
+                return self._literal(expr)
+            case Compare():
+                return _compare(expr.op, value(expr.left), value(expr.right))
+            case IsNull():
+                return _boolean(value(expr.arg).null)
+            case IsIn():
+                found = [_compare(Comparison.EQ, value(expr.arg), value(v)) for v in expr.values]
+                return reduce(_or, found)
+            case Not():
+                inner = value(expr.arg)
+                return Cell(inner.null, z3.Not(inner.value), inner.shade)
+            case And():
+                return _not(reduce(_or, [_not(value(arg)) for arg in expr.args]))
+            case Or():
+                return reduce(_or, [value(arg) for arg in expr.args])
+            case Call():
+                return self.function(expr.name, _flat(value(arg) for arg in expr.args), expr.type)
+            case Unknown():
+                # What is not deterministic may differ from row to row: the row's number is an argument.
+                extra = [] if expr.deterministic else [z3.IntVal(row.number)]
+                inputs = [*extra, *_flat(value(arg) for arg in expr.args)]
+                return self.function(f"unknown:{expr.name}", inputs, expr.type)
+            case AggregateCall():
+                assert aggregate is not None, "an aggregate call outside an Aggregate's columns"
+                return aggregate(expr)
+
+    def holds(self, predicate: Expr, row: Row, anchor: Mapping[int, Cell]) -> Term:
+        """Return whether `predicate` is true (neither false nor unknown) in `row`."""
+        cell = self.evaluate(predicate, row, anchor)
+        return z3.And(z3.Not(cell.null), cell.value)
+
+    def _literal(self, literal: Literal) -> Cell:
+        if literal.value is None:
+            value = z3.BoolVal(False) if literal.type == "boolean" else z3.IntVal(0)
+            return Cell(z3.BoolVal(True), value, z3.IntVal(0))
+        if isinstance(literal.value, bool):
+            return _boolean(z3.BoolVal(literal.value))
+        if literal not in self.literals:  # any value: what is proven does not depend on constants
+            cell = self.cell(f"literal{len(self.literals)}", literal.type)
+            self.literals[literal] = Cell(z3.BoolVal(False), cell.value, cell.shade)
+        return self.literals[literal]
+
+
+def is_shaded(kind: DataType) -> bool:
+    """Whether values of this type can compare equal without being identical."""
+    scalar = kind in _PLAIN or kind.startswith(("decimal", "char(", "varchar(", "interval"))
+    return not scalar
+
+
+_PLAIN = frozenset(
+    "boolean byte short integer long string binary date timestamp timestamp_ntz void".split()
+)
+
+
+def same(left: Cell, right: Cell) -> Term:
+    """Return whether two cells compare equal, null with null."""
+    return z3.Or(
+        z3.And(left.null, right.null),
+        z3.And(z3.Not(left.null), z3.Not(right.null), left.value == right.value),
+    )
+
+
+def identical(left: Cell, right: Cell) -> Term:
+    """Return whether nothing can tell two cells apart."""
+    return z3.And(same(left, right), z3.Or(left.null, left.shade == right.shade))
+
+
+def _flat(cells: Any) -> list[Term]:
+    # The value behind a null must not matter to a function, so it is fixed.
+    flat: list[Term] = []
+    for cell in cells:
+        zero = z3.BoolVal(False) if z3.is_bool(cell.value) else z3.IntVal(0)
+        flat += [cell.null, z3.If(cell.null, zero, cell.value), z3.If(cell.null, 0, cell.shade)]
+    return flat
+
+
+flat = _flat
+
+
+def _boolean(value: Term) -> Cell:
+    return Cell(z3.BoolVal(False), value, z3.IntVal(0))
+
+
+def _not(cell: Cell) -> Cell:
+    return Cell(cell.null, z3.Not(cell.value), cell.shade)
+
+
+def _or(left: Cell, right: Cell) -> Cell:
+    true = z3.Or(z3.And(z3.Not(left.null), left.value), z3.And(z3.Not(right.null), right.value))
+    return Cell(z3.And(z3.Or(left.null, right.null), z3.Not(true)), true, z3.IntVal(0))
+
+
+def _compare(op: Comparison, left: Cell, right: Cell) -> Cell:
+    if op is Comparison.SAME:
+        return _boolean(same(left, right))
+    null = z3.Or(left.null, right.null)
+    if op is Comparison.EQ:
+        return Cell(null, left.value == right.value, z3.IntVal(0))
+    return Cell(null, _ORDER[op](_ordinal(left.value), _ordinal(right.value)), z3.IntVal(0))
+
+
+def _ordinal(value: Term) -> Term:
+    return z3.If(value, 1, 0) if z3.is_bool(value) else value
