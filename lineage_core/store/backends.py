@@ -1,0 +1,202 @@
+"""Where a store keeps its files: a local directory, or anything pyarrow or fsspec has a filesystem for.
+
+Both offer the same few operations over paths relative to the store's root. `write` is atomic: a reader sees
+the old content, the new one, or no file. `create` is `write` that refuses to replace: on a local disk and on
+HDFS the filesystem itself guarantees that of two creators one fails; object stores are asked first, since
+pyarrow offers no conditional put, which two creators in the same instant can pass together.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from lineage_core.datasets import canonical, local_path
+from lineage_core.errors import UnsupportedError
+
+
+class Backend(Protocol):
+    """The operations of a place for files; paths are relative, checked, and `/`-separated."""
+
+    uri: str
+
+    def read(self, path: str) -> bytes:
+        """Return a file's content; raise `FileNotFoundError` when there is none."""
+
+    def write(self, path: str, data: bytes) -> None:
+        """Make `data` the content of a file, atomically."""
+
+    def create(self, path: str, data: bytes) -> None:
+        """Write a file that is not there yet; raise `FileExistsError` when it is."""
+
+    def existing(self, paths: Iterable[str]) -> list[str]:
+        """Return those of `paths` that are files or directories."""
+
+    def remove(self, path: str) -> None:
+        """Delete a file or a tree; nothing happens when there is none."""
+
+    def directories(self, path: str) -> list[str]:
+        """Return the names of the directories directly below `path`, sorted."""
+
+
+def open_backend(url: str) -> Backend:
+    """Return the backend of a path or filesystem URL.
+
+    Raises:
+        UnsupportedError: neither pyarrow nor an installed fsspec knows the URL.
+    """
+    address, _, query = url.partition("?") if "://" in url else (url, "", "")
+    place = canonical(address)
+    local = local_path(place)
+    return Local(Path(local)) if local is not None else Remote(place, query)
+
+
+class Local:
+    """A directory on this machine; its directories are 0700 and its files 0600, for lineage is personal."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self.uri = canonical(str(root))
+
+    def read(self, path: str) -> bytes:
+        return (self._root / path).read_bytes()
+
+    def write(self, path: str, data: bytes) -> None:
+        target = self._root / path
+        temporary = self._temporary(target, data)
+        try:
+            os.replace(temporary, target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_directory(target.parent)
+
+    def create(self, path: str, data: bytes) -> None:
+        target = self._root / path
+        temporary = self._temporary(target, data)
+        try:
+            os.link(temporary, target)  # unlike a rename, it fails when the target is there
+        finally:
+            temporary.unlink()
+        _sync_directory(target.parent)
+
+    def existing(self, paths: Iterable[str]) -> list[str]:
+        return [path for path in paths if os.path.lexists(self._root / path)]
+
+    def remove(self, path: str) -> None:
+        target = self._root / path
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        else:
+            target.unlink(missing_ok=True)
+
+    def directories(self, path: str) -> list[str]:
+        try:
+            with os.scandir(self._root / path) as entries:
+                return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+        except FileNotFoundError:
+            return []
+
+    def _temporary(self, target: Path, data: bytes) -> Path:
+        """Return a synced file with `data` beside `target`, on the same filesystem therefore."""
+        self._make_directory(target.parent)
+        descriptor, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)  # 0600
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        except BaseException:
+            os.unlink(name)
+            raise
+        return Path(name)
+
+    def _make_directory(self, directory: Path) -> None:
+        if directory.is_dir():
+            return
+        if directory == self._root:
+            directory.parent.mkdir(parents=True, exist_ok=True)  # above the store: not ours to restrict
+        else:
+            self._make_directory(directory.parent)
+        directory.mkdir(mode=0o700, exist_ok=True)
+
+
+class Remote:
+    """A prefix of a filesystem that pyarrow or fsspec knows by its URL."""
+
+    def __init__(self, uri: str, query: str = "") -> None:
+        self._filesystem, self._root = _resolve(f"{uri}?{query}" if query else uri)
+        self._renames = self._filesystem.type_name == "hdfs"  # elsewhere closing a file publishes it whole
+        parts = urlsplit(uri)
+        self.uri = uri.replace(parts.netloc, parts.netloc.rpartition("@")[2], 1) if "s3" in parts.scheme else uri
+
+    def read(self, path: str) -> bytes:
+        with self._filesystem.open_input_stream(self._inner(path)) as stream:
+            return bytes(stream.read())
+
+    def write(self, path: str, data: bytes) -> None:
+        target = self._inner(path)
+        self._filesystem.create_dir(target.rpartition("/")[0], recursive=True)
+        staged = f"{target}.tmp" if self._renames else target
+        with self._filesystem.open_output_stream(staged) as stream:
+            stream.write(data)
+        if self._renames:
+            self._filesystem.move(staged, target)
+
+    def create(self, path: str, data: bytes) -> None:
+        if self.existing([path]):
+            raise FileExistsError(path)
+        self.write(path, data)
+
+    def existing(self, paths: Iterable[str]) -> list[str]:
+        wanted = list(paths)
+        found = self._filesystem.get_file_info([self._inner(path) for path in wanted])
+        missing = pafs.FileType.NotFound
+        return [path for path, info in zip(wanted, found, strict=True) if info.type != missing]
+
+    def remove(self, path: str) -> None:
+        target = self._inner(path)
+        with suppress(FileNotFoundError):
+            if self._filesystem.get_file_info(target).type == pafs.FileType.Directory:
+                self._filesystem.delete_dir(target)
+            else:
+                self._filesystem.delete_file(target)
+
+    def directories(self, path: str) -> list[str]:
+        selector = pafs.FileSelector(self._inner(path), allow_not_found=True)
+        found = self._filesystem.get_file_info(selector)
+        return sorted(info.base_name for info in found if info.type == pafs.FileType.Directory)
+
+    def _inner(self, path: str) -> str:
+        return f"{self._root.rstrip('/')}/{path}"
+
+
+def _resolve(url: str) -> tuple[pafs.FileSystem, str]:
+    try:
+        return pafs.FileSystem.from_uri(url)
+    except pa.ArrowInvalid:
+        pass  # pyarrow has no filesystem for this scheme
+    try:
+        return pafs.FileSystem.from_uri(f"fsspec+{url}")
+    except (ImportError, ValueError) as error:
+        raise UnsupportedError(
+            f"no filesystem for the store {url.partition('?')[0]}: {error}",
+            hint="use a path, file://, s3://, gs://, abfs:// or hdfs://, or install fsspec and its filesystem",
+        ) from error
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
