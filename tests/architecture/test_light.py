@@ -1,4 +1,4 @@
-"""What importing loads: DAG files are parsed again and again, by a process that never runs Spark."""
+"""What importing loads: DAGs are parsed again and again, by a process that never runs Spark."""
 
 from __future__ import annotations
 
