@@ -1,7 +1,8 @@
 """The errors of row lineage: each says what happened, to which object, and what to do next.
 
-One root, few classes. Each also inherits the built-in a caller would expect, and is composed from data
-by a class method, so that messages stay uniform and tests can match on attributes instead of text.
+One root, few classes. Each also inherits the built-in a caller would expect, and is composed from
+data by a class method, so that messages stay uniform and tests can match on attributes instead of
+text.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class UncapturedError(LineageError, RuntimeError):
 
 
 class CorruptError(LineageError, ValueError):
-    """A manifest, program or artifact in the store does not have the form or digest it must have."""
+    """A manifest, program or artifact in the store has not the form or digest it must have."""
 
 
 class MissingExtraError(LineageError, ImportError):

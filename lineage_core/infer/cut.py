@@ -1,8 +1,9 @@
 """Cuts: where the output of an operator is saved, and which of its columns (PredTrace 3.3, 5).
 
-A saved row stands for the output row it is; the row-selection predicate over the saved columns goes down
-in place of the predicate that was not precise. Saved are the columns that predicate compares, and those
-the join conditions of the block below compare, one of each set of columns that the conditions equate.
+A saved row stands for the output row it is; the row-selection predicate over the saved columns goes
+down in place of the predicate that was not precise. Saved are the columns that predicate compares,
+and those the join conditions of the block below compare, one of each set of columns that the
+conditions equate.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Cut:
 
 
 def cut(node: Plan, predicate: Expr, prove: Prover) -> Cut | None:
-    """Return how saving the output of `node` makes pushing `predicate` exact; None where it does not."""
+    """Return how saving the output of `node` makes pushing exact; None where it does not."""
     keys = join_columns(node) if isinstance(node, Join) else {}
     widened = widen(node, frozenset(keys))
     for columns in _choices(widened, predicate, keys):
@@ -49,7 +50,7 @@ def _choices(node: Plan, predicate: Expr, keys: dict[int, Field]) -> Iterator[tu
 
 
 def _representatives(node: Plan, compared: frozenset[int], keys: dict[int, Field]) -> set[int]:
-    """Return one key of each set of equated keys, unless the predicate compares one of them already."""
+    """Return one key of each set of equated keys, unless `compared` holds one of them."""
     group = {id: id for id in keys}
 
     def root(id: int) -> int:
@@ -80,7 +81,9 @@ def _equated(block: Plan) -> Iterator[tuple[int, int]]:
             case Join() as join:
                 for part in conjuncts(join.condition):
                     match part:
-                        case Compare(Comparison.EQ, Column() as a, Column() as b) if a.type == b.type:
+                        case Compare(Comparison.EQ, Column() as a, Column() as b) if (
+                            a.type == b.type
+                        ):
                             yield a.id, b.id
                         case _:
                             pass

@@ -1,9 +1,9 @@
 """Logical lineage inference: PredTrace's algorithm 1 over a plan, giving its lineage program.
 
-The row-selection predicate of the target goes down from the root. Where an operator's inputs cannot be
-told precisely, its output is to be saved, and the row-selection predicate of the saved rows goes on in
-its place. With `save=False` nothing is to be saved: the predicate goes on as it is, and every source
-below answers with a superset that says from where.
+The row-selection predicate of the target goes down from the root. Where an operator's inputs cannot
+be told precisely, its output is to be saved, and the row-selection predicate of the saved rows goes
+on in its place. With `save=False` nothing is to be saved: the predicate goes on as it is, and every
+source below answers with a superset that says from where.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class _Frame:
     superset: tuple[str, ...]
 
 
-def infer(plan: Plan, *, save: bool, name: str = "output", prove: Prover | None = None) -> LineageProgram:
+def infer(
+    plan: Plan, *, save: bool, name: str = "output", prove: Prover | None = None
+) -> LineageProgram:
     """Return the lineage program of the dataset that `plan` writes.
 
     Args:

@@ -1,8 +1,9 @@
 """Widening: projections inside a block of joins hand on the columns its join conditions compare.
 
-The optimiser prunes a join key as soon as no operator above needs it. Lineage needs it longer: if the
-output of the topmost join holds the keys of all joins below, saving that one output is enough to tell the
-rows of every one of them (PredTrace 5, column projection). The rows and their lineage stay the same.
+The optimiser prunes a join key as soon as no operator above needs it. Lineage needs it longer: if
+the output of the topmost join holds the keys of all joins below, saving that one output is enough
+to tell the rows of every one of them (PredTrace 5, column projection). The rows and their lineage
+stay the same.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from lineage_core.plan.traverse import column_ids
 def widen(block: Plan, wanted: frozenset[int]) -> Plan:
     """Return `block` offering those of the `wanted` columns that its projections had dropped.
 
-    Only operators that hand rows on one to one or pair them up are entered: project, filter and join.
+    Only operators that hand rows on one to one or pair them up are entered: project, filter and
+    join.
     """
     match block:
         case Filter():

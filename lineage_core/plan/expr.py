@@ -1,9 +1,10 @@
 """Scalar and predicate expressions over one row and, in a pushed predicate, one anchor row.
 
-A predicate `P(x, a)` (DESIGN 4.3) is an expression in which `Column` refers to the row `x` at hand and
-`Anchor` to the row `a` of the relation it was pushed from. Columns are resolved ids, never bare names.
-Nodes are plain immutable data; simplification lives in functions (`conj`, `disj`, `negate`, `is_in`), and
-traversal in `traverse`. Truth is Spark's three-valued logic; a row is selected when a predicate is *true*.
+A predicate `P(x, a)` (DESIGN 4.3) is an expression in which `Column` refers to the row `x` at hand
+and `Anchor` to the row `a` of the relation it was pushed from. Columns are resolved ids, never bare
+names. Nodes are plain immutable data; simplification lives in functions (`conj`, `disj`, `negate`,
+`is_in`), and traversal in `traverse`. Truth is Spark's three-valued logic; a row is selected when a
+predicate is *true*.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from enum import StrEnum
 from typing import TypeAlias
 
 DataType: TypeAlias = str
-"""A Spark type by its JSON name: `long`, `decimal(15,2)`, `timestamp_ntz`; nested types as JSON text."""
+"""A Spark type by its JSON name: `long`, `decimal(15,2)`, `timestamp_ntz`; nested ones as JSON."""
 
-Scalar: TypeAlias = None | bool | int | float | str
-"""A literal's value: decimals, dates and binary as canonical text, timestamps as UTC microseconds."""
+Scalar: TypeAlias = bool | int | float | str | None
+"""A literal's value: decimals, dates, binary as canonical text, timestamps as UTC microseconds."""
 
 
 class Comparison(StrEnum):
@@ -73,7 +74,7 @@ class IsNull:
 
 @dataclass(frozen=True, slots=True)
 class IsIn:
-    """Whether `arg` equals one of `values`; unknown when `arg` is null, or a value is and none matches."""
+    """Whether `arg` equals one of `values`; unknown when null is compared and none matches."""
 
     arg: Expr
     values: tuple[Literal, ...]
@@ -104,8 +105,8 @@ class Or:
 class Call:
     """The value of the deterministic function `name`, in Spark's meaning, of `args`.
 
-    `name` is one of `FUNCTIONS` in `plan.functions`. An engine that does not have the function in Spark's
-    meaning refuses it by name.
+    `name` is one of `FUNCTIONS` in `plan.functions`. An engine that does not have the function in
+    Spark's meaning refuses it by name.
     """
 
     name: str
@@ -115,9 +116,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value nobody but Spark can compute again: a UDF, a random number, a function without IR form.
+    """A value nobody but Spark can compute again: a UDF, a random number, a function without IR
+    form.
 
-    It depends on `args`, and on more than them unless `deterministic`. It never enters a pushed predicate.
+    It depends on `args`, and on more than them unless `deterministic`. It never enters a pushed
+    predicate.
     """
 
     name: str
@@ -128,7 +131,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """The value of the aggregate function `name` over the rows of a group where `filter` is true."""
+    """The value of the aggregate function `name` over a group's rows where `filter` is true."""
 
     name: str
     args: tuple[Expr, ...]

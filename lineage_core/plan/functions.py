@@ -1,7 +1,8 @@
 """The scalar functions the IR knows, by name, in Spark's meaning.
 
-`capture` maps Catalyst expressions to these names, an engine maps the names to its own functions and
-refuses one that it does not have in exactly this meaning. Anything else is captured as `Unknown`.
+`capture` maps Catalyst expressions to these names, an engine maps the names to its own functions
+and refuses one that it does not have in exactly this meaning. Anything else is captured as
+`Unknown`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ FUNCTIONS = frozenset(
         "abs",
         # cast to the call's type; null where the value does not convert
         "cast",
-        # case_when(condition, value, ..., otherwise): otherwise is always given, a null literal by default
+        # case_when(condition, value, ..., otherwise): otherwise is always given, a null literal by
+        # default
         "case_when",
         "coalesce",
         "greatest",

@@ -1,10 +1,10 @@
 """The lineage program: a captured output's lineage as relational algebra (DESIGN 4.3).
 
-A program is a tree of relations. Step 0 is the target, the dataset that was written. Every other step is
-a saved intermediate or an occurrence of a source, and has an *anchor*: an earlier step, to whose rows its
-own rows are related by a predicate `P(x, a)`. The lineage of a target row at a source is what the chain
-of predicates from the target down to that source selects. Backward, forward, pairs and indexes are four
-evaluations of this one tree (`lineage_core.query.evaluate`).
+A program is a tree of relations. Step 0 is the target, the dataset that was written. Every other
+step is a saved intermediate or an occurrence of a source, and has an *anchor*: an earlier step, to
+whose rows its own rows are related by a predicate `P(x, a)`. The lineage of a target row at a
+source is what the chain of predicates from the target down to that source selects. Backward,
+forward, pairs and indexes are four evaluations of this one tree (`lineage_core.query.evaluate`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,17 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The rows `x` of one relation for which `predicate` holds with some selected row of its anchor.
+    """The rows `x` of one relation for which `predicate` holds with some selected row of its
+    anchor.
 
     Attributes:
         kind: target, saved intermediate, or source occurrence.
         anchor: number of the step it hangs from; -1 for the target.
-        predicate: `P(x, a)`; `Column` is `x`, `Anchor` is the anchor step's row. `TRUE` for the target.
+        predicate: `P(x, a)`; `Column` is `x`, `Anchor` is the anchor step's row. `TRUE` for the
+        target.
         columns: columns of the relation that predicates refer to (the target: all written columns).
-        at: place of the operator in the plan (the source's scan; the operator whose output is saved).
+        at: place of the operator in the plan (the source's scan; the operator whose output is
+        saved).
         name: operator name for a saved step, dataset name for a source, output name for the target.
         source: a source's number among the run's input snapshots; -1 otherwise.
         superset: why the rows may be too many, from here up to the target; empty when exact.
@@ -53,7 +56,8 @@ class Step:
 class LineageProgram:
     """The lineage relations of one output, one per source occurrence.
 
-    Steps come in such an order that an anchor precedes what hangs from it; `steps[0]` is the target.
+    Steps come in such an order that an anchor precedes what hangs from it; `steps[0]` is the
+    target.
     """
 
     steps: tuple[Step, ...]

@@ -1,8 +1,10 @@
 """The relational operators of a captured plan: immutable nodes, each denoting a bag of rows.
 
-An expression of a node refers to columns of the node's immediate inputs only, by id. Ids are unique in a
-plan: a column keeps its id while operators hand it on unchanged, as Catalyst's `exprId` does. `at` is the
-operator's place: its number in a pre-order walk of the optimised Catalyst plan, quoted in every message.
+An expression of a node refers to columns of the node's immediate inputs only, by id. Ids are unique
+in a
+plan: a column keeps its id while operators hand it on unchanged, as Catalyst's `exprId` does. `at`
+is the operator's place: its number in a pre-order walk of the optimised Catalyst plan, quoted in
+every message.
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The pairs (inner), or the left rows having a partner (left semi), for which `condition` is true."""
+    """The pairs (inner), or left rows with a partner (left semi), where `condition` is true."""
 
     at: int
     kind: JoinKind

@@ -1,4 +1,4 @@
-"""The one traversal of expressions and plans: walks are iterative, so depth is never a recursion error."""
+"""The one traversal of expressions and plans; iterative, so that depth never is an error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lineage_core.plan.relation import Plan, children
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:
-    """Return the immediate sub-expressions of `expr`, left to right (a value set's values excepted)."""
+    """Return the immediate sub-expressions of `expr`, left to right, without value sets."""
     match expr:
         case Column() | Anchor() | Literal():
             return ()
@@ -74,7 +74,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def rewrite(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
-    """Return `expr` with every outermost sub-expression for which `rule` gives one replaced by it."""
+    """Return `expr` with the outermost sub-expressions that `rule` has an answer for replaced."""
     done: dict[int, Expr] = {}
     stack: list[tuple[Expr, bool]] = [(expr, False)]
     while stack:

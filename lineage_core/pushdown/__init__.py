@@ -1,4 +1,4 @@
-"""Pushdown: a predicate on an operator's output becomes predicates on its inputs (PredTrace 4, Table 2)."""
+"""Pushdown: a predicate on an operator's output becomes predicates on its inputs."""
 
 from lineage_core.pushdown.obligation import (
     Claim,

@@ -1,9 +1,9 @@
 """What a pushdown claims, as data: obligations a prover answers, and the outcome for each input.
 
-Pushing `F(o, a)` through an operator means to find for each input a predicate `G(x, a)` that selects the
-lineage of the output rows `o` that `F` relates to the anchor row `a` (PredTrace 3.2, 4.2). Three claims
-make that precise; each carries the premise that *some* output row satisfies `F`, for the target row of a
-lineage question does exist.
+Pushing `F(o, a)` through an operator means to find for each input a predicate `G(x, a)` that
+selects the lineage of the output rows `o` that `F` relates to the anchor row `a` (PredTrace 3.2,
+4.2). Three claims make that precise; each carries the premise that *some* output row satisfies `F`,
+for the target row of a lineage question does exist.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ class Claim(StrEnum):
 
     COVERS: every input row that contributed to an output row satisfying `F` is selected.
     PRECISE: every selected input row contributed to an output row satisfying `F`.
-    REPRODUCES: over the selected input rows alone, the operator gives every output row satisfying `F`.
+    REPRODUCES: over the selected input rows alone, the operator gives every output row satisfying
+    `F`.
     """
 
     COVERS = "covers"
@@ -37,9 +38,10 @@ class Obligation:
     Attributes:
         operator: the operator; only its own fields and its inputs' columns matter.
         predicate: `F(o, a)`, over the operator's output and the anchor.
-        pushed: one `G` per input, over the input's columns and the anchor `a`; or, when `saved`, the
-            operator's own output row `o` as its anchor: the output was saved, and the rows of it that
-            satisfy `F` select the inputs.
+        pushed: one `G` per input, over the input's columns and the anchor `a`; or, when `saved`,
+        the
+            operator's own output row `o` as its anchor: the output was saved, and the rows of it
+            that satisfy `F` select the inputs.
         input: which input the claim is about (all of them for REPRODUCES).
         claim: what is claimed.
         saved: whether the operator's output is saved.
@@ -85,7 +87,7 @@ class Exact:
 
 @dataclass(frozen=True, slots=True)
 class Superset:
-    """`predicate` selects all lineage rows of this input, and perhaps others; `why` says from what."""
+    """`predicate` selects all lineage rows of this input, perhaps others; `why` says from what."""
 
     predicate: Expr
     why: str

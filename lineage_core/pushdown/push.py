@@ -1,7 +1,8 @@
 """Search and verification (PredTrace 4; MagicPush): the most selective candidate that is proven.
 
-Rules propose, the prover decides. An operator without a rule, or a predicate no candidate of which can be
-proven, is refused: its inputs are then taken whole, which never misses a row, and the answer says so.
+Rules propose, the prover decides. An operator without a rule, or a predicate no candidate of which
+can be proven, is refused: its inputs are then taken whole, which never misses a row, and the answer
+says so.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ RULES: tuple[tuple[type[Plan], Rule], ...] = (
 )
 
 
-def push(node: Plan, predicate: Expr, prove: Prover, *, row: Expr | None = None) -> tuple[Outcome, ...]:
+def push(
+    node: Plan, predicate: Expr, prove: Prover, *, row: Expr | None = None
+) -> tuple[Outcome, ...]:
     """Push a predicate on the output of `node` to each of its inputs.
 
     Args:
@@ -106,11 +109,16 @@ def _choose(
         covering = candidate if covering is None else covering
     side = f" ({('left', 'right')[position]} input)" if len(proposals) > 1 else ""
     if covering is None:
-        return Refused(f"{place(node)}{side}: no predicate on its input is proven to keep all lineage rows")
+        return Refused(
+            f"{place(node)}{side}: no predicate on its input is proven to keep all lineage rows"
+        )
     return Superset(
-        covering, f"{place(node)}{side}: the output row does not tell its input rows apart from others"
+        covering,
+        f"{place(node)}{side}: the output row does not tell its input rows apart from others",
     )
 
 
 def _why_not(node: Plan) -> str:
-    return f"{place(node)}: {node.why}" if isinstance(node, Opaque) else f"{place(node)} has no rule"
+    return (
+        f"{place(node)}: {node.why}" if isinstance(node, Opaque) else f"{place(node)} has no rule"
+    )

@@ -1,7 +1,8 @@
 """The record of one captured run, as committed in the store (DESIGN 4.10).
 
-A run's files lie under `runs/<run id>/`; its manifest is written last and is the commit point: a reader
-that finds no manifest finds no run. Everything here is data with a canonical JSON form (`lineage_core.codec`).
+A run's files lie under `runs/<run id>/`; its manifest is written last and is the commit point: a
+reader that finds no manifest finds no run. Everything here is data with a canonical JSON form
+(`lineage_core.codec`).
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class RunState(StrEnum):
 class Artifact:
     """A saved intermediate: the rows of program step `step`, in the Parquet files of `snapshot`.
 
-    Column `c<id>` of the files holds the step's column `id`. File paths are relative to the store's root.
-    `how` is `inject` or `defer`.
+    Column `c<id>` of the files holds the step's column `id`. File paths are relative to the store's
+    root. `how` is `inject` or `defer`.
     """
 
     step: int

@@ -1,4 +1,4 @@
-"""Proofs: is a pushdown exact? z3 on bounded symbolic tables, with counterexamples (PredTrace 4.2)."""
+"""Proofs by z3 on bounded symbolic tables: is a pushdown exact? (PredTrace 4.2)."""
 
 from lineage_core.verify.prove import prove
 

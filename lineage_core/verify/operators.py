@@ -1,13 +1,14 @@
 """What each operator does to bounded symbolic tables, and which input rows an output row came from.
 
-This is the meaning that rules are held against; it is written from the operators' definitions (PredTrace
-Table 2, definition 3.1) and shares nothing with the rules. Two rows per input are enough: a claim about a
-pushdown is broken by a single input row, and needs besides it one output row to which it does (or does
-not) belong, made from at most one further row of each input. A counterexample in a large table therefore
-contains one in the table cut down to these rows: row-wise and join operators distribute over union; for
-an aggregate, cutting a group down to one row keeps its grouping values, and its aggregated values may be
-kept as well, because aggregates are uninterpreted; a limit's cut can be made by one row before another.
-`tests/verify` proves everything again with a third row.
+This is the meaning that rules are held against; it is written from the operators' definitions
+(PredTrace Table 2, definition 3.1) and shares nothing with the rules. Two rows per input are
+enough: a claim about a pushdown is broken by a single input row, and needs besides it one output
+row to which it does (or does not) belong, made from at most one further row of each input. A
+counterexample in a large table therefore contains one in the table cut down to these rows: row-wise
+and join operators distribute over union; for an aggregate, cutting a group down to one row keeps
+its grouping values, and its aggregated values may be kept as well, because aggregates are
+uninterpreted; a limit's cut can be made by one row before another. `tests/verify` proves everything
+again with a third row.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def _project(node: Project, row: Row, symbols: Symbols) -> Row:
 
 
 def _limit(table: Table) -> tuple[Output, ...]:
-    # The order of the rows is the order of the input; equal rows cannot be told apart (set semantics).
+    # The order of the rows is the order of the input; equal rows cannot be told apart (set
+    # semantics).
     count = z3.Int("limit")
     outputs = []
     for i, row in enumerate(table):
@@ -126,7 +128,9 @@ def _group_cells(
         inputs: list[Term] = []
         for other, member in zip(table, group, strict=True):
             inside = (
-                member if call.filter is None else z3.And(member, symbols.holds(call.filter, other, {}))
+                member
+                if call.filter is None
+                else z3.And(member, symbols.holds(call.filter, other, {}))
             )
             inputs.append(inside)
             for term in flat(symbols.evaluate(arg, other, {}) for arg in call.args):
@@ -155,10 +159,10 @@ def _by_key(node: Aggregate, expr: Expr) -> Expr:
 
 def _inner(node: Join, left: Table, right: Table, symbols: Symbols) -> tuple[Output, ...]:
     outputs = []
-    for i, l in enumerate(left):
-        for j, r in enumerate(right):
+    for i, a in enumerate(left):
+        for j, b in enumerate(right):
             pair = Row(
-                z3.And(l.exists, r.exists), {**l.cells, **r.cells}, l.number * len(right) + r.number
+                z3.And(a.exists, b.exists), {**a.cells, **b.cells}, a.number * len(right) + b.number
             )
             row = _where(pair, symbols.holds(node.condition, pair, {}))
             outputs.append(Output(row, (_only(i, left), _only(j, right))))
@@ -167,12 +171,12 @@ def _inner(node: Join, left: Table, right: Table, symbols: Symbols) -> tuple[Out
 
 def _semi(node: Join, left: Table, right: Table, symbols: Symbols) -> tuple[Output, ...]:
     outputs = []
-    for i, l in enumerate(left):
+    for i, a in enumerate(left):
         matches = []
-        for r in right:
-            pair = Row(l.exists, {**l.cells, **r.cells}, l.number * len(right) + r.number)
-            matches.append(z3.And(r.exists, symbols.holds(node.condition, pair, {})))
-        outputs.append(Output(_where(l, z3.Or(*matches)), (_only(i, left), tuple(matches))))
+        for b in right:
+            pair = Row(a.exists, {**a.cells, **b.cells}, a.number * len(right) + b.number)
+            matches.append(z3.And(b.exists, symbols.holds(node.condition, pair, {})))
+        outputs.append(Output(_where(a, z3.Or(*matches)), (_only(i, left), tuple(matches))))
     return tuple(outputs)
 
 

@@ -1,8 +1,10 @@
-"""The prover: asks z3 for a table on which a claim about a pushdown fails (PredTrace 4.2, DESIGN 4.4).
+"""The prover: asks z3 for a table on which a claim about a pushdown fails (PredTrace 4.2, DESIGN
+4.4).
 
-No such bounded table means that there is none of any size (`operators` has the argument). The answer is
-`Proved` only on *unsat*; running out of the resource limit is `Undecided`, which nobody takes for a
-proof. Limits count solver steps, not seconds, so a verdict is the same on every machine.
+No such bounded table means that there is none of any size (`operators` has the argument). The
+answer is `Proved` only on *unsat*; running out of the resource limit is `Undecided`, which nobody
+takes for a proof. Limits count solver steps, not seconds, so a verdict is the same on every
+machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The shape of an obligation: what is left of it when names, numbers of columns and constants are gone.
+"""The shape of an obligation: what is left of it when names, numbers of columns and constants are
+gone.
 
-Obligations of one shape are proven or refuted together, so a proof is made once and found again for every
-query of that shape. Columns an obligation does not mention become one column that stands for the rest.
+Obligations of one shape are proven or refuted together, so a proof is made once and found again for
+every query of that shape. Columns an obligation does not mention become one column that stands for
+the rest.
 """
 
 from __future__ import annotations
@@ -35,7 +37,6 @@ from lineage_core.plan.relation import (
 from lineage_core.plan.traverse import rewrite, walk
 from lineage_core.pushdown.obligation import Obligation
 from lineage_core.verify.symbols import is_shaded
-
 
 _REST = "rest"
 

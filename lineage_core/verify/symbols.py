@@ -1,16 +1,16 @@
 """Spark values and expressions as z3 terms: three-valued, with equality and identity kept apart.
 
 A cell is a null flag, a value and a *shade*. Two cells compare equal when their values do; they are
-identical when their shades agree as well. Floating point zeros (0.0 = -0.0) and collated strings compare
-equal without being identical, so a function may tell them apart: a proof that needs `x = a => f(x) = f(a)`
-must fail for them. For every other type the shade is constant. All Spark types are totally ordered (NaN
-equals itself and is greatest), so an integer stands for any non-boolean value; functions, aggregates and
-UDFs are uninterpreted: whatever is proven holds for all of them.
+identical when their shades agree as well. Floating point zeros (0.0 = -0.0) and collated strings
+compare equal without being identical, so a function may tell them apart: a proof that needs `x = a
+=> f(x) = f(a)` must fail for them. For every other type the shade is constant. All Spark types are
+totally ordered (NaN equals itself and is greatest), so an integer stands for any non-boolean value;
+functions, aggregates and UDFs are uninterpreted: whatever is proven holds for all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, TypeAlias
@@ -81,7 +81,7 @@ class Symbols:
         return Row(z3.Bool(f"{name}.exists"), cells, number)
 
     def function(self, name: str, inputs: Sequence[Term], kind: DataType) -> Cell:
-        """Return the uninterpreted function `name` applied to `inputs`, as a cell of type `kind`."""
+        """Return the uninterpreted function `name` of `inputs`, as a cell of type `kind`."""
         signature = [term.sort() for term in inputs]
         key = f"{name}/{'.'.join(str(sort) for sort in signature)}"
 
@@ -113,30 +113,18 @@ class Symbols:
                 return anchor[expr.id]
             case Literal():
                 return self._literal(expr)
-            case Compare():
-                return _compare(expr.op, value(expr.left), value(expr.right))
-            case IsNull():
-                return _boolean(value(expr.arg).null)
-            case IsIn():
-                found = [_compare(Comparison.EQ, value(expr.arg), value(v)) for v in expr.values]
-                return reduce(_or, found)
-            case Not():
-                inner = value(expr.arg)
-                return Cell(inner.null, z3.Not(inner.value), inner.shade)
-            case And():
-                return _not(reduce(_or, [_not(value(arg)) for arg in expr.args]))
-            case Or():
-                return reduce(_or, [value(arg) for arg in expr.args])
             case Call():
-                return self.function(expr.name, _flat(value(arg) for arg in expr.args), expr.type)
+                return self.function(expr.name, flat(map(value, expr.args)), expr.type)
             case Unknown():
-                # What is not deterministic may differ from row to row: the row's number is an argument.
+                # What is not deterministic may differ from row to row: the row's number is given.
                 extra = [] if expr.deterministic else [z3.IntVal(row.number)]
-                inputs = [*extra, *_flat(value(arg) for arg in expr.args)]
+                inputs = [*extra, *flat(map(value, expr.args))]
                 return self.function(f"unknown:{expr.name}", inputs, expr.type)
             case AggregateCall():
                 assert aggregate is not None, "an aggregate call outside an Aggregate's columns"
                 return aggregate(expr)
+            case _:
+                return _truth(expr, value)
 
     def holds(self, predicate: Expr, row: Row, anchor: Mapping[int, Cell]) -> Term:
         """Return whether `predicate` is true (neither false nor unknown) in `row`."""
@@ -161,9 +149,8 @@ def is_shaded(kind: DataType) -> bool:
     return not scalar
 
 
-_PLAIN = frozenset(
-    "boolean byte short integer long string binary date timestamp timestamp_ntz void".split()
-)
+_EXACT = ("boolean", "byte", "short", "integer", "long", "string", "binary", "date", "void")
+_PLAIN = frozenset((*_EXACT, "timestamp", "timestamp_ntz"))
 
 
 def same(left: Cell, right: Cell) -> Term:
@@ -179,16 +166,30 @@ def identical(left: Cell, right: Cell) -> Term:
     return z3.And(same(left, right), z3.Or(left.null, left.shade == right.shade))
 
 
-def _flat(cells: Any) -> list[Term]:
-    # The value behind a null must not matter to a function, so it is fixed.
-    flat: list[Term] = []
+def flat(cells: Iterable[Cell]) -> list[Term]:
+    """Return cells as the inputs of a function; what is behind a null must not matter to it."""
+    terms: list[Term] = []
     for cell in cells:
         zero = z3.BoolVal(False) if z3.is_bool(cell.value) else z3.IntVal(0)
-        flat += [cell.null, z3.If(cell.null, zero, cell.value), z3.If(cell.null, 0, cell.shade)]
-    return flat
+        terms += [cell.null, z3.If(cell.null, zero, cell.value), z3.If(cell.null, 0, cell.shade)]
+    return terms
 
 
-flat = _flat
+def _truth(expr: Compare | IsNull | IsIn | Not | And | Or, value: Callable[[Expr], Cell]) -> Cell:
+    match expr:
+        case Compare():
+            return _compare(expr.op, value(expr.left), value(expr.right))
+        case IsNull():
+            return _boolean(value(expr.arg).null)
+        case IsIn():
+            found = (_compare(Comparison.EQ, value(expr.arg), value(v)) for v in expr.values)
+            return reduce(_or, found)
+        case Not():
+            return _not(value(expr.arg))
+        case And():
+            return _not(reduce(_or, (_not(value(arg)) for arg in expr.args)))
+        case Or():
+            return reduce(_or, map(value, expr.args))
 
 
 def _boolean(value: Term) -> Cell:

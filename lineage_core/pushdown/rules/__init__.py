@@ -1,6 +1,8 @@
-"""One rule per operator: a predicate on its output -> for each input, candidates from most to least selective.
+"""One rule per operator: a predicate on its output -> for each input, candidates from most to least
+selective.
 
-A rule only proposes. What it proposes is used after `verify` has proven it (`lineage_core.pushdown.push`).
+A rule only proposes. What it proposes is used after `verify` has proven it
+(`lineage_core.pushdown.push`).
 """
 
 from lineage_core.pushdown.rules.aggregate import push_aggregate

@@ -10,8 +10,8 @@ from lineage_core.plan.traverse import evaluable, substitute, walk
 def push_aggregate(node: Aggregate, predicate: Expr) -> tuple[tuple[Expr, ...]]:
     """Keep the conjuncts over grouping values; drop those over aggregated ones.
 
-    Dropping is precise where the remaining ones fix the group: the target row exists, so its group is
-    the one that has the aggregated values asked for.
+    Dropping is precise where the remaining ones fix the group: the target row exists, so its group
+    is the one that has the aggregated values asked for.
     """
     grouped = {column.id: column.expr for column in node.columns if _is_grouped(column.expr)}
     kept = [

@@ -1,9 +1,11 @@
-"""Inner and left semi join: on each side the rows that a partner on the other side makes part of the answer.
+"""Inner and left semi join: on each side the rows that a partner on the other side makes part of
+the answer.
 
-What the predicate says about a side goes to that side. The join condition is carried over as well: where
-the predicate binds a column of the other side to an anchor column (`r.k <=> a.k`), the anchor column takes
-its place in the condition (`l.k = r.k` becomes `l.k = a.k`). If that covers the whole condition the result
-is precise; if not, partners cannot be told, and the join's output has to be saved.
+What the predicate says about a side goes to that side. The join condition is carried over as well:
+where the predicate binds a column of the other side to an anchor column (`r.k <=> a.k`), the anchor
+column takes its place in the condition (`l.k = r.k` becomes `l.k = a.k`). If that covers the whole
+condition the result is precise; if not, partners cannot be told, and the join's output has to be
+saved.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from lineage_core.plan.traverse import column_ids, evaluable, substitute
 
 
 def push_join(node: Join, predicate: Expr) -> tuple[tuple[Expr, ...], ...]:
-    """Push what each side can tell: its own conjuncts, and the condition with the other side bound."""
+    """Push to each side its own conjuncts, and the condition with the other side bound."""
     parts, condition = conjuncts(predicate), conjuncts(node.condition)
     bound = _bindings(parts, condition)
     return tuple(_side(side, parts, condition, bound) for side in (node.left, node.right))
@@ -33,7 +35,7 @@ def _side(
 
 
 def _over(columns: frozenset[int], parts: Iterable[Expr]) -> list[Expr]:
-    """Return the parts that say something about these columns and nothing about others."""
+    """Return the parts that are about these columns and no others."""
     return [
         part for part in parts if (ids := column_ids(part)) and ids <= columns and evaluable(part)
     ]
@@ -63,7 +65,7 @@ def _column_first(part: Expr) -> Expr:
 
 
 def _bindings(parts: tuple[Expr, ...], condition: tuple[Expr, ...]) -> dict[int, Expr]:
-    """Return the columns that the predicate, also by way of the condition's equalities, binds to the anchor."""
+    """Return the columns bound to the anchor, also by way of the condition's equalities."""
     bound: dict[int, Expr] = {}
     for part in parts:
         match part:
@@ -83,7 +85,10 @@ def _bindings(parts: tuple[Expr, ...], condition: tuple[Expr, ...]) -> dict[int,
         and part.left.type == part.right.type
     ]
     while new := [
-        (to, bound[at]) for l, r in pairs for at, to in ((l, r), (r, l)) if at in bound and to not in bound
+        (to, bound[at])
+        for first, second in pairs
+        for at, to in ((first, second), (second, first))
+        if at in bound and to not in bound
     ]:
         bound.update(new)
     return bound
