@@ -15,7 +15,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-TABLES: Final = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")
 QUERIES: Final = tuple(range(1, 23))
 
 

@@ -1,9 +1,9 @@
-"""Row lineage of the 22 TPC-H queries, written by hand in SQL: what the product is checked against.
+"""Row lineage of the 22 TPC-H queries, written by hand in SQL: what the product is held to.
 
-`oracle/qNN.sql` is one DuckDB query over views that hold the rows of each table and their `rid`, the
-row's position in the table's single Parquet file. Its columns `out_<column>` are a key of the
-query's output rows (none: the query has a single output row); every other column is an occurrence of
-a source table and holds rids. A result row says: these source rows take part in that output row;
+`oracle/qNN.sql` is one DuckDB query over views that hold the rows of each table and their `rid`,
+the row's position in the table's single Parquet file. Its columns `out_<column>` are a key of the
+query's output rows (none: the query has a single output row); every other column is an occurrence
+of a source table and holds rids. A result row says: these source rows take part in that output row;
 NULL says nothing.
 
 An occurrence is named like its table; the second time the query's text reads that table it is
@@ -42,7 +42,7 @@ def connect(data: Path) -> duckdb.DuckDBPyConnection:
 
 
 def oracle_lineage(query: int, data: Path) -> dict[str, pa.Table]:
-    """Return the lineage of TPC-H `query` over `data`: occurrence -> distinct (key columns..., rid).
+    """Return the lineage of TPC-H `query`: occurrence -> table of distinct (key columns..., rid).
 
     Key columns are named as in the query's output. The occurrences are in the order of the query's
     text; one that contributes nothing has an empty table.
