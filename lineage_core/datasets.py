@@ -18,7 +18,9 @@ from urllib.parse import quote, unquote
 
 from lineage_core.errors import UnsupportedError
 
-_URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://(?P<authority>[^/]*))?(?P<path>/.*|)", re.DOTALL)
+_URI = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://(?P<authority>[^/]*))?(?P<path>/.*|)", re.DOTALL
+)
 _OPAQUE = ("jdbc:",)  # not hierarchical: nothing in them may be rewritten
 _SAME_SCHEME = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 _LOCAL_HOSTS = ("", "localhost")
@@ -46,7 +48,9 @@ def canonical(name: str) -> str:
     's3://bucket/orders'
     """
     if not name.strip() or "\0" in name:
-        raise UnsupportedError(f"{name!r} is no dataset name", hint="give a path, a URI or namespace/name")
+        raise UnsupportedError(
+            f"{name!r} is no dataset name", hint="give a path, a URI or namespace/name"
+        )
     if name.startswith(_OPAQUE):
         return name
     if name.startswith("file//"):  # OpenLineage: namespace `file`, name `/...`
@@ -115,7 +119,9 @@ def _uri(scheme: str, authority: str, path: str) -> str:
     try:
         encoded = quote(normal, safe=_SAFE, errors="surrogateescape")
     except UnicodeEncodeError:
-        raise UnsupportedError(f"{path!r} is no dataset name", hint="it is not valid Unicode") from None
+        raise UnsupportedError(
+            f"{path!r} is no dataset name", hint="it is not valid Unicode"
+        ) from None
     if encoded == "/" and authority:
         encoded = ""
     return f"{scheme}://{authority}{encoded}"

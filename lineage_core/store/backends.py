@@ -102,7 +102,9 @@ class Local:
     def directories(self, path: str) -> list[str]:
         try:
             with os.scandir(self._root / path) as entries:
-                return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+                return sorted(
+                    entry.name for entry in entries if entry.is_dir(follow_symlinks=False)
+                )
         except FileNotFoundError:
             return []
 
@@ -124,7 +126,9 @@ class Local:
         if directory.is_dir():
             return
         if directory == self._root:
-            directory.parent.mkdir(parents=True, exist_ok=True)  # above the store: not ours to restrict
+            directory.parent.mkdir(
+                parents=True, exist_ok=True
+            )  # above the store: not ours to restrict
         else:
             self._make_directory(directory.parent)
         directory.mkdir(mode=0o700, exist_ok=True)
@@ -135,9 +139,15 @@ class Remote:
 
     def __init__(self, uri: str, query: str = "") -> None:
         self._filesystem, self._root = _resolve(f"{uri}?{query}" if query else uri)
-        self._renames = self._filesystem.type_name == "hdfs"  # elsewhere closing a file publishes it whole
+        self._renames = (
+            self._filesystem.type_name == "hdfs"
+        )  # elsewhere closing a file publishes it whole
         parts = urlsplit(uri)
-        self.uri = uri.replace(parts.netloc, parts.netloc.rpartition("@")[2], 1) if "s3" in parts.scheme else uri
+        self.uri = (
+            uri.replace(parts.netloc, parts.netloc.rpartition("@")[2], 1)
+            if "s3" in parts.scheme
+            else uri
+        )
 
     def read(self, path: str) -> bytes:
         with self._filesystem.open_input_stream(self._inner(path)) as stream:

@@ -51,7 +51,8 @@ class ArtifactStore:
             return self._backend.read(_inside(path))
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             raise NotFoundError(
-                f"the store has no file {self.uri(path)}", hint="row-lineage gc may have removed it; list the runs"
+                f"the store has no file {self.uri(path)}",
+                hint="row-lineage gc may have removed it; list the runs",
             ) from None
 
     def write(self, path: str, data: bytes) -> None:
@@ -73,7 +74,9 @@ class ArtifactStore:
             NotFoundError: the id is not a UUID in its usual lower-case form, so no run can have it.
         """
         if not _is_run_id(run_id):
-            raise NotFoundError(f"{run_id!r} is not a run id", hint="run ids are UUIDs; row-lineage runs lists them")
+            raise NotFoundError(
+                f"{run_id!r} is not a run id", hint="run ids are UUIDs; row-lineage runs lists them"
+            )
         return f"{_RUNS}/{run_id}"
 
     def commit(self, record: RunRecord) -> None:
@@ -90,7 +93,8 @@ class ArtifactStore:
             self._backend.create(path, data)
         except FileExistsError:
             raise AmbiguousError(
-                f"run {record.id} is committed already", hint="every capture needs a run id of its own"
+                f"run {record.id} is committed already",
+                hint="every capture needs a run id of its own",
             ) from None
 
     def load(self, run_id: str) -> RunRecord:
@@ -105,11 +109,15 @@ class ArtifactStore:
             data = self._backend.read(path)
         except (FileNotFoundError, NotADirectoryError):
             near = difflib.get_close_matches(run_id, self.runs(), cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else "row-lineage runs lists the runs"
+            hint = (
+                f"did you mean {' or '.join(near)}?" if near else "row-lineage runs lists the runs"
+            )
             raise NotFoundError(f"the store {self.url} has no run {run_id}", hint=hint) from None
         record = _parse(data, self.uri(path))
         if record.id != run_id:
-            raise CorruptError(f"manifest {self.uri(path)} is of another run, {record.id}", hint=_CORRUPT_HINT)
+            raise CorruptError(
+                f"manifest {self.uri(path)} is of another run, {record.id}", hint=_CORRUPT_HINT
+            )
         return record
 
     def runs(self) -> list[str]:
@@ -128,7 +136,9 @@ class ArtifactStore:
         """
         folder = self.run_path(run_id)
         if self.exists(_manifest(folder)):
-            raise AmbiguousError(f"run {run_id} is committed", hint="sweep only what `uncommitted` lists")
+            raise AmbiguousError(
+                f"run {run_id} is committed", hint="sweep only what `uncommitted` lists"
+            )
         self.remove(folder)
 
     def delete(self, run_id: str) -> None:
@@ -180,5 +190,7 @@ def _is_run_id(text: str) -> bool:
 def _inside(path: str) -> str:
     """Return `path` when it stays below the store's root whatever it is joined to."""
     if "\0" in path or any(part in ("", ".", "..") for part in path.split("/")):
-        raise UnsupportedError(f"{path!r} is not a path inside the store", hint="give a plain relative path")
+        raise UnsupportedError(
+            f"{path!r} is not a path inside the store", hint="give a plain relative path"
+        )
     return path
