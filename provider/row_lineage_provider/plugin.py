@@ -11,4 +11,4 @@ class RowLineagePlugin(AirflowPlugin):
     """Gives templates `{{ macros.row_lineage.lineage_run_id(ti) }}`."""
 
     name = "row_lineage"
-    macros = (lineage_run_id,)
+    macros = [lineage_run_id]  # noqa: RUF012 - Airflow appends to a list

@@ -83,7 +83,7 @@ def _options() -> dict[str, dict[str, Any]]:
             sensitive=True,
         ),
         "materialize": _option(
-            "When the intermediate results that lineage needs are saved: auto, inject, defer, never.",
+            "When intermediate results that lineage needs are saved: auto, inject, defer, never.",
             default="auto",
         ),
         "spark_master": _option(

@@ -1,7 +1,7 @@
 """The id under which a task's lineage is kept: the task's OpenLineage run id.
 
-So an event of the official OpenLineage provider and a run in the lineage store are about the same thing
-when their ids are equal. The id exists before the task runs and whether or not OpenLineage is active.
+So an event of the official OpenLineage provider and a run in the lineage store are about the same
+thing when their ids are equal. The id exists before the task runs, and without OpenLineage too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def lineage_run_id(task_instance: Any) -> str:
-    """Return the run id of a task instance (one try of one task, or of one of its mapped copies)."""
+    """Return the run id of a task instance: one try of one task, or of one of its mapped copies."""
     try:
         from airflow.providers.openlineage.plugins import macros
     except ImportError:
@@ -20,7 +20,7 @@ def lineage_run_id(task_instance: Any) -> str:
 
 
 def _own_id(task_instance: Any) -> str:
-    # Without the OpenLineage provider there is no event to agree with: any stable id of this try will do.
+    # Without the OpenLineage provider there is no event to agree with: any stable id will do.
     key = (
         task_instance.dag_id,
         task_instance.task_id,
