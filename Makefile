@@ -22,7 +22,7 @@ java:
 demo: setup ## run two TPC-H tasks in an embedded Airflow and ask where a result row came from
 	@$(BIN)/python -m row_lineage_provider.demo
 
-test: lint types setup ## run linter, type checker and all tests
+test: setup lint types ## run linter, type checker and all tests
 	$(BIN)/python -m pytest
 
 lint: $(STAMP) ## check style with ruff
