@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lineage_core.infer.widen import join_columns, widen
+from lineage_core.infer.widen import hidden, widen
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison, Expr, conj, conjuncts, same
 from lineage_core.plan.relation import Field, Filter, Join, JoinKind, Plan, Project, output
 from lineage_core.plan.traverse import column_ids
@@ -29,7 +29,7 @@ class Cut:
 
 def cut(node: Plan, predicate: Expr, prove: Prover) -> Cut | None:
     """Return how saving the output of `node` makes pushing exact; None where it does not."""
-    keys = join_columns(node) if isinstance(node, Join) else {}
+    keys = hidden(node)
     widened = widen(node, frozenset(keys))
     for columns in _choices(widened, predicate, keys):
         row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in columns)

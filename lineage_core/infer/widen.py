@@ -11,7 +11,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lineage_core.plan.expr import Column
-from lineage_core.plan.relation import Field, Filter, Join, JoinKind, Named, Plan, Project, output
+from lineage_core.plan.relation import (
+    Aggregate,
+    Field,
+    Filter,
+    Join,
+    JoinKind,
+    Named,
+    Plan,
+    Project,
+    output,
+)
 from lineage_core.plan.traverse import column_ids
 
 
@@ -19,9 +29,14 @@ def widen(block: Plan, wanted: frozenset[int]) -> Plan:
     """Return `block` offering those of the `wanted` columns that its projections had dropped.
 
     Only operators that hand rows on one to one or pair them up are entered: project, filter and
-    join.
+    join. An aggregate offers its grouping columns.
     """
     match block:
+        case Aggregate():
+            offered = {column.id for column in block.columns}
+            keys = [k for k in block.keys if isinstance(k, Column) and k.id in wanted - offered]
+            added = tuple(Named(key.id, "", key, key.type) for key in keys)
+            return replace(block, columns=(*block.columns, *added))
         case Filter():
             return replace(block, child=widen(block.child, wanted))
         case Join():
@@ -38,8 +53,25 @@ def widen(block: Plan, wanted: frozenset[int]) -> Plan:
             return block
 
 
-def join_columns(block: Plan) -> dict[int, Field]:
-    """Return the columns compared by the join conditions of `block`, by id."""
+def hidden(node: Plan) -> dict[int, Field]:
+    """Return the columns, by id, that tell the input rows of `node` even if it does not offer them.
+
+    These are the columns its join conditions (and those of the block below) compare, an aggregate's
+    grouping columns, and what a projection computes from.
+    """
+    match node:
+        case Join():
+            return _compared(node)
+        case Aggregate():
+            keys = {key.id for key in node.keys if isinstance(key, Column)}
+            return {f.id: f for f in output(node.child) if f.id in keys}
+        case Project():
+            return {f.id: f for f in output(node.child)}
+        case _:
+            return {}
+
+
+def _compared(block: Plan) -> dict[int, Field]:
     found: dict[int, Field] = {}
     stack = [block]
     while stack:
