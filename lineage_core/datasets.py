@@ -1,12 +1,14 @@
 """Dataset names: one canonical URI for each dataset, however it was written down.
 
-Spark, people, OpenLineage and object-store clients spell the same dataset in many ways. Inside this project
-a dataset has one name, an absolute URI without trailing slash (`file:///data/orders`, `s3://bucket/key`),
-whose path is percent-encoded, so that it can be handed to any filesystem library as it is.
+Spark, people, OpenLineage and object-store clients spell the same dataset in many ways. Inside this
+project a dataset has one name, an absolute URI without trailing slash (`file:///data/orders`,
+`s3://bucket/key`), whose path is percent-encoded, so that it can be handed to any filesystem
+library as it is.
 
-A text *with* a scheme is a URI: `%20` in it means a space; characters that should have been encoded and were
-not (Hadoop does not) stand for themselves. A text *without* a scheme is a path on this machine, and every
-character of it stands for itself. Nothing here looks at the disk: symbolic links are not followed.
+A text *with* a scheme is a URI: `%20` in it means a space; characters that should have been encoded
+and were not (Hadoop does not) stand for themselves. A text *without* a scheme is a path on this
+machine, and every character of it stands for itself. Nothing here looks at the disk: symbolic links
+are not followed.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ def canonical(name: str) -> str:
 
 
 def openlineage_name(canonical: str) -> tuple[str, str]:
-    """Return the namespace and name that the OpenLineage naming specification gives a canonical URI.
+    """Return the namespace and name that the OpenLineage naming specification gives a canonical
+    URI.
 
     >>> openlineage_name("file:///data/my%20orders")
     ('file', '/data/my orders')

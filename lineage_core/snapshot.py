@@ -1,26 +1,37 @@
-"""Snapshots: the files a dataset consisted of at one moment, and the row ids they give (DESIGN 4.2).
+"""Snapshots: the files a dataset consisted of at one moment, and the row ids they give (DESIGN
+4.2).
 
 A **rid** names a row of a snapshot: `file_number << 40 | row_index`, where `file_number` counts the
-snapshot's files in their order and `row_index` the rows of one Parquet file from 0. A snapshot is only
-good for answering as long as every file is still what it was: `verify` compares size and a digest of the
-Parquet footer and raises `ChangedError` naming the first file that differs.
+snapshot's files in their order and `row_index` the rows of one Parquet file from 0. A snapshot is
+only good for answering as long as every file is still what it was: `verify` compares size and a
+digest of the file's end and raises `ChangedError` naming the first file that differs. A Parquet
+footer holds the place and the statistics of every column chunk, so any ordinary rewrite shows in
+it; the digest takes in more than the footer because in a small file the same values in another
+order can leave the footer as it was. What it does not see is a byte flipped in the middle of a big
+file: that is for Parquet's own page checksums.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import itemgetter
 
 import pyarrow.fs as pafs
 
 from lineage_core.errors import ChangedError
+from lineage_core.filesystems import locate
 from lineage_core.plan.expr import DataType
 
 RID_SHIFT = 40
 """Bits of a rid that count rows; the rest count files."""
 
-_FOOTER_LENGTH = 8  # a Parquet file ends with the footer's length (4 bytes) and the magic "PAR1"
+_END = 1 << 16  # bytes at a file's end that one read fetches and the digest takes in
+_BLOCK = 1 << 20
+_MAGIC = (b"PAR1", b"PARE")  # PARE: with an encrypted footer
+_READERS = 16  # threads: they wait for the filesystem, not for a processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +47,10 @@ class DataFile:
     """One file of a snapshot.
 
     Attributes:
-        path: absolute URI (`file:///...`, `s3://...`).
-        size: bytes.
-        modified: last modification, milliseconds since the epoch.
-        digest: SHA-256 of the Parquet footer, of the whole file for other formats.
-        partition: values of the partition columns as text, in the order of the snapshot's partition columns.
+        path: absolute URI (`file:///...`, `s3://...`). size: bytes. modified: last modification,
+        milliseconds since the epoch. digest: SHA-256 of a Parquet file's end, at least its footer;
+        of all of it for other formats. partition: values of the partition columns as text, in the
+        order of the snapshot's partition columns.
     """
 
     path: str
@@ -78,14 +88,19 @@ class Snapshot:
 
     @property
     def id(self) -> str:
-        """Digest of what the files hold: two snapshots of the same bytes at the same paths have one id."""
-        digest = hashlib.sha256(self.dataset.encode())
+        """Digest of what the files hold: two snapshots of the same bytes at the same paths have one
+        id."""
+        digest = hashlib.sha256(self.dataset.encode("utf-8", "surrogateescape"))
         for file in self.files:
-            digest.update(f"\0{file.path}\0{file.size}\0{file.digest}".encode())
+            digest.update(
+                f"\0{file.path}\0{file.size}\0{file.digest}".encode("utf-8", "surrogateescape")
+            )
         return digest.hexdigest()[:32]
 
 
-def data_file(path: str, partition: tuple[str | None, ...] = (), *, whole: bool = False) -> DataFile:
+def data_file(
+    path: str, partition: tuple[str | None, ...] = (), *, whole: bool = False
+) -> DataFile:
     """Return the record of the file at URI `path` as it is now.
 
     Args:
@@ -94,30 +109,26 @@ def data_file(path: str, partition: tuple[str | None, ...] = (), *, whole: bool 
         whole: digest the whole content, for formats without a footer.
 
     Raises:
-        ChangedError: the file is not there.
+        ChangedError: the file is not there, or cannot be read.
     """
-    filesystem, inner = pafs.FileSystem.from_uri(path)
-    info = filesystem.get_file_info(inner)
-    if info.type != pafs.FileType.File:
-        raise ChangedError(f"file {path} is not there any more")
-    modified = int(info.mtime_ns // 1_000_000) if info.mtime_ns is not None else 0
-    return DataFile(path, info.size, modified, _digest(filesystem, inner, info.size, whole), partition)
+    [(filesystem, inner)] = locate([path])
+    return _data_file(filesystem, inner, path, partition, whole)
 
 
 def verify(snapshot: Snapshot, *, what: str = "dataset") -> None:
-    """Check that every file of `snapshot` is still what it was; raise `ChangedError` otherwise."""
-    for file in snapshot.files:
-        hint = "ask about a run whose files are still there (row-lineage runs), or restore the file"
-        try:
-            now = data_file(file.path, whole=snapshot.format != "parquet")
-        except ChangedError:
-            raise ChangedError(
-                f"{what} {snapshot.dataset}: file {file.path} was removed since it was recorded", hint=hint
-            ) from None
-        if (now.size, now.digest) != (file.size, file.digest):
-            raise ChangedError(
-                f"{what} {snapshot.dataset}: file {file.path} was changed since it was recorded", hint=hint
-            )
+    """Check that every file of `snapshot` is still what it was.
+
+    Raises:
+        ChangedError: one is not; the first in order is named.
+    """
+    hint = "ask about a run whose files are still there (row-lineage runs), or restore the file"
+    now = _data_files([(file.path, file.partition) for file in snapshot.files], snapshot.format)
+    try:
+        for recorded, current in zip(snapshot.files, now, strict=True):
+            if (current.size, current.digest) != (recorded.size, recorded.digest):
+                raise ChangedError(f"file {recorded.path} was changed since it was recorded")
+    except ChangedError as error:
+        raise ChangedError(f"{what} {snapshot.dataset}: {error.what}", hint=hint) from None
 
 
 def take(
@@ -130,19 +141,66 @@ def take(
     options: tuple[tuple[str, str], ...] = (),
     alias: str = "",
 ) -> Snapshot:
-    """Return the snapshot of the files at `paths` (URI and partition values), as they are now."""
-    whole = format != "parquet"
-    files = tuple(data_file(path, partition, whole=whole) for path, partition in sorted(paths))
+    """Return the snapshot of the files at `paths` (URI and partition values), as they are now.
+
+    Raises:
+        ChangedError: a file is not there.
+    """
+    files = tuple(_data_files(sorted(paths, key=itemgetter(0)), format))
     return Snapshot(dataset, format, tuple(columns), files, partition_columns, options, alias)
 
 
+def _data_files(
+    paths: Sequence[tuple[str, tuple[str | None, ...]]], format: str
+) -> Iterator[DataFile]:
+    """Return the records of files as they are now, in order, read by several threads."""
+    whole = format != "parquet"
+    places = locate(path for path, _ in paths)
+    with ThreadPoolExecutor(_READERS) as pool:
+        waiting = [
+            pool.submit(_data_file, filesystem, inner, path, partition, whole)
+            for (filesystem, inner), (path, partition) in zip(places, paths, strict=True)
+        ]
+        try:
+            for future in waiting:
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _data_file(
+    filesystem: pafs.FileSystem,
+    inner: str,
+    path: str,
+    partition: tuple[str | None, ...],
+    whole: bool,
+) -> DataFile:
+    try:
+        info = filesystem.get_file_info(inner)
+        if info.type != pafs.FileType.File:
+            raise FileNotFoundError(inner)
+        modified = (info.mtime_ns or 0) // 1_000_000
+        digest = _digest(filesystem, inner, info.size, whole)
+    except FileNotFoundError:
+        raise ChangedError(f"file {path} was removed") from None
+    except OSError as error:
+        raise ChangedError(f"file {path} cannot be read: {error}") from error
+    return DataFile(path, info.size, modified, digest, partition)
+
+
 def _digest(filesystem: pafs.FileSystem, path: str, size: int, whole: bool) -> str:
+    """Return the SHA-256 of the file's last bytes, of all of it when it has no sound Parquet
+    footer."""
     with filesystem.open_input_file(path) as file:
-        if whole:
-            digest = hashlib.sha256()
-            while block := file.read(1 << 20):
-                digest.update(block)
-            return digest.hexdigest()
-        tail = file.read_at(min(size, _FOOTER_LENGTH), max(0, size - _FOOTER_LENGTH))
-        length = int.from_bytes(tail[:4], "little") + _FOOTER_LENGTH
-        return hashlib.sha256(file.read_at(min(length, size), max(0, size - length))).hexdigest()
+        end = file.read_at(min(size, _END), max(0, size - _END))
+        footer = int.from_bytes(end[-8:-4], "little") + 8  # its length and the magic follow it
+        start = max(0, size - max(footer, _END))
+        if whole or end[-4:] not in _MAGIC or footer > size:
+            start = 0
+        if start >= size - len(end):
+            return hashlib.sha256(end).hexdigest()
+        file.seek(start)
+        digest = hashlib.sha256()
+        while block := file.read(_BLOCK):
+            digest.update(block)
+        return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""The catalog: an index over the manifests of a store, in SQLite or PostgreSQL, to find runs and datasets by."""
+"""The catalog: an index over a store's manifests, in SQLite or PostgreSQL."""
 
 from lineage_core.catalog.answers import OutputRef, RebuildReport, Revision, RunSummary
 from lineage_core.catalog.catalog import Catalog, open_catalog

@@ -27,7 +27,7 @@ def open_catalog(url: str) -> Catalog:
 
 
 class Catalog:
-    """An index over the manifests of a store, to find runs and datasets by. Open it with `open_catalog`.
+    """An index over a store's manifests, to find runs and datasets by; see `open_catalog`.
 
     A dataset may be named in any way `Catalog.dataset` understands. Newest means committed last.
     """
@@ -62,7 +62,7 @@ class Catalog:
         self._database.write(lambda session: changes.add(session, record))
 
     def remove(self, run_id: str) -> None:
-        """Forget a run, and the datasets that no other run knows; nothing happens when it is not there."""
+        """Forget a run, if it is there, and the datasets that no other run knows."""
         self._database.write(lambda session: changes.remove(session, run_id))
 
     def runs(
@@ -73,7 +73,7 @@ class Catalog:
         tag: tuple[str, str] | None = None,
         limit: int = 50,
     ) -> list[RunSummary]:
-        """Return the newest runs: of a job, that wrote or read a dataset, that carry a tag (key, value)."""
+        """Return the newest runs: of a job, with a dataset written or read, with a (key, value)."""
         return self._database.read(
             lambda session: summaries(
                 session,
@@ -111,9 +111,10 @@ class Catalog:
     ) -> OutputRef:
         """Return the newest write of a dataset, captured or not.
 
-        An uncaptured write is returned like any other, since an older one does not explain the newer state. A
-        write that replaced the dataset hides those before it, in its own run too. A single append is
-        returned alone and explains only the rows it added (`OutputRef.mode`); `writers` has the rest.
+        An uncaptured write is returned like any other, since an older one does not explain the
+        newer state. A write that replaced the dataset hides those before it, in its own run too. A
+        single append is returned alone and explains only the rows it added (`OutputRef.mode`);
+        `writers` has the rest.
 
         Args:
             run: id, or unique beginning of the id, of the run to look at.
@@ -130,8 +131,8 @@ class Catalog:
     ) -> tuple[OutputRef, ...]:
         """Return the writes that a dataset's state is made of, newest first, never none.
 
-        They are the newest write and, while that is an append, the writes before it. Arguments and errors
-        are those of `writer`, which is this for datasets written as a whole.
+        They are the newest write and, while that is an append, the writes before it. Arguments and
+        errors are those of `writer`, which is this for datasets written as a whole.
         """
 
         def question(session: Session) -> tuple[OutputRef, ...]:
@@ -142,7 +143,7 @@ class Catalog:
         return self._database.read(question)
 
     def writer_of_snapshot(self, dataset: str, snapshot_id: str) -> OutputRef | None:
-        """Return the newest write that gave exactly this snapshot; None when no captured run did."""
+        """Return the newest write that gave exactly this snapshot; None when none did."""
         return self._database.read(
             lambda session: outputs.writer_of_snapshot(
                 session, names.dataset(session, dataset), snapshot_id
@@ -152,7 +153,7 @@ class Catalog:
     def readers(
         self, dataset: str, *, run: str | None = None, snapshot_id: str | None = None
     ) -> list[OutputRef]:
-        """Return the writes whose inputs hold a dataset, newest first, with the positions of those inputs.
+        """Return the writes that read a dataset, newest first, each with the inputs that hold it.
 
         Args:
             run: id, or unique beginning of the id, of the reading run.

@@ -1,4 +1,4 @@
-"""Changes of the catalog: a run added or removed, or all of them replaced. Each is one transaction's work."""
+"""What changes a catalog: a run added or removed, or all replaced; each inside one transaction."""
 
 from __future__ import annotations
 

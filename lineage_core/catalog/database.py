@@ -1,8 +1,8 @@
 """Connecting to a catalog's database and bringing it to the newest migration.
 
-SQLite runs in WAL mode with foreign keys on; a write transaction takes its lock at the start, since upgrading
-a read lock later fails at once instead of waiting. Nothing is pooled, so a forked process never shares a
-connection with its parent.
+SQLite runs in WAL mode with foreign keys on; a write transaction takes its lock at the start, since
+upgrading a read lock later fails at once instead of waiting. Nothing is pooled, so a forked process
+never shares a connection with its parent.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Database:
     """A catalog's database, at the newest migration.
 
     Raises:
-        UnsupportedError: the URL is of no supported database, or its catalog is newer than this code.
+        UnsupportedError: the URL is of no supported database, or the catalog newer than the code.
         NotFoundError: the database cannot be reached.
         CorruptError: the file is not a database.
     """
@@ -88,7 +88,7 @@ class Database:
             return question(session)
 
     def write(self, change: Callable[[Session], T]) -> T:
-        """Return the result of `change`, in one transaction, tried again when another writer interfered."""
+        """Return what `change` gives in one transaction; tried again when another one interfered."""
         with self._reported():
             for _ in range(_ATTEMPTS - 1):
                 try:
@@ -121,7 +121,7 @@ class Database:
                 command.upgrade(config, "head")
             except CommandError as error:
                 raise UnsupportedError(
-                    f"the catalog {self.name} is at migration {current}, which this version does not know",
+                    f"the catalog {self.name} is at an unknown migration, {current}",
                     hint="upgrade airflow-provider-row-lineage, or rebuild into a new catalog",
                 ) from error
 
@@ -135,7 +135,7 @@ class Database:
     def _report(self, error: DBAPIError) -> LineageError:
         reason = str(error.orig).strip().partition("\n")[0]
         if isinstance(error, OperationalError):
-            hint = "check that it is up and that the URL, user and permissions are right; row-lineage doctor"
+            hint = "check that it is up, and URL, user and permissions; row-lineage doctor"
             return NotFoundError(f"the catalog {self.name} cannot be used: {reason}", hint=hint)
         hint = "row-lineage catalog rebuild makes a new one from the store"
         return CorruptError(f"the catalog {self.name} failed: {reason}", hint=hint)

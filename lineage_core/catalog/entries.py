@@ -76,6 +76,8 @@ def _output(index: int, output: OutputRecord, ended: datetime) -> Output:
 
 def _saved(ordinal: int, artifact: Artifact) -> SavedStep:
     size = sum(file.size for file in artifact.snapshot.files)
+    if size >> 63:
+        raise CorruptError(f"an artifact cannot have {size} bytes")
     return SavedStep(
         ordinal=ordinal, step=artifact.step, rows=artifact.rows, bytes=size, how=artifact.how.value
     )
@@ -99,5 +101,5 @@ def _instant(text: str, run_id: str) -> datetime:
 
 
 def _text(value: str) -> str:
-    """Return `value` as every database can hold it: PostgreSQL has no NUL, none has lone surrogates."""
+    """Return `value` as databases can hold it: PostgreSQL has no NUL, none a lone surrogate."""
     return value.replace("\0", "�").encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
 """The catalog's tables. Every row comes from a manifest, so the whole can be rebuilt from a store.
 
-Keys are natural (run ids, positions, names): the same manifests give the same rows, in whatever order they
-were added. A change here needs a migration in `migrations/versions` and a new `HEAD`.
+Keys are natural (run ids, positions, names): the same manifests give the same rows, in whatever
+order they were added. A change here needs a migration in `migrations/versions` and a new `HEAD`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Instant(TypeDecorator[datetime]):
         return None if value is None else _EPOCH + timedelta(microseconds=value)
 
 
-# Byte order everywhere: prefix searches become index ranges, and no locale update can break an index.
+# Byte order everywhere: a prefix is an index range, and no locale update can break an index.
 Name = Text().with_variant(Text(collation="C"), "postgresql")
 
 
@@ -98,7 +98,7 @@ class Alias(Base):
 
 
 class Output(Base):
-    """One write of a run. `ended` is copied from the run: the newest writer is then one index lookup."""
+    """One write; `ended` is its run's, repeated so that the newest writer is one index lookup."""
 
     __tablename__ = "outputs"
 

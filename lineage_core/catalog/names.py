@@ -66,7 +66,7 @@ def _canonical(name: str) -> str:
 
 
 def _by_alias(session: Session, name: str) -> list[str]:
-    """Return the datasets of the tables called `name`: by their full name if there are any, else by its end."""
+    """Return the datasets of the tables called `name`; failing that, of those that end so."""
     same_leaf = select(Alias.alias, Alias.dataset).where(Alias.leaf == alias_leaf(name)).distinct()
     tables = session.execute(same_leaf).all()
     full = {found for alias, found in tables if alias == name}

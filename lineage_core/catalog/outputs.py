@@ -35,11 +35,12 @@ def writers(
         if output.mode != "append":
             break
     if not found:
-        by = f"run {run_id}" if run_id else "no captured run"
-        by = f"{by} did not write" if run_id else f"{by} wrote"
+        nobody = f"run {run_id} never wrote" if run_id else "no captured run wrote"
         when = f" up to {as_of.isoformat()}" if as_of else ""
-        hint = "row-lineage runs lists what was written; a dataset only read can be asked about forward"
-        raise NotFoundError(f"{by} {display(dataset)}{when}", hint=hint)
+        raise NotFoundError(
+            f"{nobody} {display(dataset)}{when}",
+            hint="row-lineage runs lists what was written; ask about a dataset only read forward",
+        )
     return tuple(found)
 
 
@@ -50,8 +51,8 @@ def single(refs: tuple[OutputRef, ...]) -> OutputRef:
     if len(same_run) > 1:
         positions = ", ".join(str(ref.index) for ref in reversed(same_run))
         raise AmbiguousError(
-            f"run {newest.run_id} wrote {display(newest.dataset)} in {len(same_run)} parts (outputs {positions})",
-            hint="its state is all of them together",
+            f"run {newest.run_id} wrote {display(newest.dataset)} in {len(same_run)} parts",
+            hint=f"its state is made of all of them: outputs {positions}",
         )
     return newest
 
@@ -84,7 +85,7 @@ def readers(
     return refs
 
 
-def _writes() -> Select[tuple[Output, str]]:
+def _writes() -> Select[Output, str]:
     return select(Output, Run.uncaptured).join(Run, Run.id == Output.run_id)
 
 

@@ -1,4 +1,5 @@
-"""The artifact store: runs and their files on a filesystem or object store, and the commit protocol."""
+"""The artifact store: runs and their files on a filesystem or object store, and the commit
+protocol."""
 
 from lineage_core.store.filesystem import ArtifactStore
 

@@ -1,9 +1,11 @@
-"""Where a store keeps its files: a local directory, or anything pyarrow or fsspec has a filesystem for.
+"""Where a store keeps its files: a local directory, or anything pyarrow or fsspec has a filesystem
+for.
 
-Both offer the same few operations over paths relative to the store's root. `write` is atomic: a reader sees
-the old content, the new one, or no file. `create` is `write` that refuses to replace: on a local disk and on
-HDFS the filesystem itself guarantees that of two creators one fails; object stores are asked first, since
-pyarrow offers no conditional put, which two creators in the same instant can pass together.
+Both offer the same few operations over paths relative to the store's root. `write` is atomic: a
+reader sees the old content, the new one, or no file. `create` is `write` that refuses to replace:
+on a local disk and on HDFS the filesystem itself guarantees that of two creators one fails; object
+stores are asked first, since pyarrow offers no conditional put, which two creators in the same
+instant can pass together.
 """
 
 from __future__ import annotations
@@ -17,11 +19,10 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
-import pyarrow as pa
 import pyarrow.fs as pafs
 
 from lineage_core.datasets import canonical, local_path
-from lineage_core.errors import UnsupportedError
+from lineage_core.filesystems import resolve
 
 
 class Backend(Protocol):
@@ -61,7 +62,8 @@ def open_backend(url: str) -> Backend:
 
 
 class Local:
-    """A directory on this machine; its directories are 0700 and its files 0600, for lineage is personal."""
+    """A directory on this machine; its directories are 0700 and its files 0600, for lineage is
+    personal."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -138,16 +140,10 @@ class Remote:
     """A prefix of a filesystem that pyarrow or fsspec knows by its URL."""
 
     def __init__(self, uri: str, query: str = "") -> None:
-        self._filesystem, self._root = _resolve(f"{uri}?{query}" if query else uri)
-        self._renames = (
-            self._filesystem.type_name == "hdfs"
-        )  # elsewhere closing a file publishes it whole
-        parts = urlsplit(uri)
-        self.uri = (
-            uri.replace(parts.netloc, parts.netloc.rpartition("@")[2], 1)
-            if "s3" in parts.scheme
-            else uri
-        )
+        self._filesystem, self._root = resolve(f"{uri}?{query}" if query else uri)
+        # Elsewhere it is closing a file that publishes it, whole.
+        self._renames = self._filesystem.type_name == "hdfs"
+        self.uri = _without_credentials(uri)
 
     def read(self, path: str) -> bytes:
         with self._filesystem.open_input_stream(self._inner(path)) as stream:
@@ -190,18 +186,12 @@ class Remote:
         return f"{self._root.rstrip('/')}/{path}"
 
 
-def _resolve(url: str) -> tuple[pafs.FileSystem, str]:
-    try:
-        return pafs.FileSystem.from_uri(url)
-    except pa.ArrowInvalid:
-        pass  # pyarrow has no filesystem for this scheme
-    try:
-        return pafs.FileSystem.from_uri(f"fsspec+{url}")
-    except (ImportError, ValueError) as error:
-        raise UnsupportedError(
-            f"no filesystem for the store {url.partition('?')[0]}: {error}",
-            hint="use a path, file://, s3://, gs://, abfs:// or hdfs://, or install fsspec and its filesystem",
-        ) from error
+def _without_credentials(uri: str) -> str:
+    """Return `uri` without user and password; in Azure's URLs the user is the container's name."""
+    parts = urlsplit(uri)
+    user, at, host = parts.netloc.rpartition("@")
+    kept = user.partition(":")[0] + at if parts.scheme.startswith(("abfs", "wasb")) else ""
+    return parts._replace(netloc=kept + host).geturl()
 
 
 def _sync_directory(directory: Path) -> None:

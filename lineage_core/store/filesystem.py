@@ -3,9 +3,10 @@
     runs/<run id>/...             files of a run, written while it goes on
     runs/<run id>/manifest.json   its record; written last, once: the commit point
 
-A reader that finds no manifest finds no run, so a crash at any moment leaves the store as it was, plus at
-most a folder without manifest (`uncommitted`) that may be swept. A manifest carries the version of its form
-and the SHA-256 of its record; one that was edited or cut short is refused by name.
+A reader that finds no manifest finds no run, so a crash at any moment leaves the store as it was,
+plus at most a folder without manifest (`uncommitted`) that may be swept. A manifest carries the
+version of its form and the SHA-256 of its record; one that was edited or cut short is refused by
+name.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class ArtifactStore:
     """Runs and their files below one path or filesystem URL.
 
     Args:
-        url: a path, or a URL of a filesystem that pyarrow or fsspec knows. Options may follow a `?`.
+        url: a path, or a URL of a filesystem that pyarrow or fsspec knows. Options may follow a
+        `?`.
     """
 
     def __init__(self, url: str) -> None:
