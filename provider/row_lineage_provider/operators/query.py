@@ -1,0 +1,137 @@
+"""A question about row lineage as a task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from lineage_core.errors import UnsupportedError
+from row_lineage_provider.report import Question, folder_of, write_report
+from row_lineage_provider.settings import DEFAULT_CONN_ID
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from lineage_core import LineageStore
+
+
+class RowLineageQueryOperator(BaseOperator):
+    """Asks where rows came from, or what they influenced, and writes a report to the lineage store.
+
+    The report holds counts, precision and the rows themselves; XCom gets its path and the counts.
+    An answer that may hold too many rows says so (`superset`); a question that cannot be answered
+    fails the task. All arguments but the connection are templated.
+
+    Args:
+        dataset: path, URI or OpenLineage `namespace/name` of the dataset that `where` is about.
+        where: a SQL predicate that selects its rows.
+        rows: instead of `where`: the rows themselves, as dicts.
+        rids: instead of `where`: their row ids.
+        direction: `backward` to the sources, or `forward` to the outputs.
+        run: id of the run that wrote (forward: read) it; by default the newest.
+        as_of: a moment, ISO 8601: the newest run before it.
+        hops: how many runs to follow; by default all.
+        strategy: `auto`, `saved`, `iterative`, `replay` or `index`.
+        engine: `auto`, `duckdb` or `spark`.
+        store: path or URL of the lineage store; by default the connection's, else the
+            configuration's.
+        row_lineage_conn_id: the connection that names the store; it need not exist.
+    """
+
+    template_fields: Sequence[str] = (
+        "dataset",
+        "where",
+        "rows",
+        "rids",
+        "direction",
+        "run",
+        "as_of",
+        "hops",
+        "strategy",
+        "engine",
+        "store",
+    )
+
+    def __init__(
+        self,
+        *,
+        dataset: str,
+        where: str | None = None,
+        rows: Sequence[dict[str, Any]] | None = None,
+        rids: Sequence[int] | None = None,
+        direction: str = "backward",
+        run: str | None = None,
+        as_of: str | None = None,
+        hops: int | str | None = None,
+        strategy: str = "auto",
+        engine: str = "auto",
+        store: str | None = None,
+        row_lineage_conn_id: str = DEFAULT_CONN_ID,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.dataset = dataset
+        self.where = where
+        self.rows = rows
+        self.rids = rids
+        self.direction = direction
+        self.run = run
+        self.as_of = as_of
+        self.hops = hops
+        self.strategy = strategy
+        self.engine = engine
+        self.store = store
+        self.row_lineage_conn_id = row_lineage_conn_id
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Ask, write the report, and return its digest.
+
+        Raises:
+            LineageError: the question cannot be answered.
+        """
+        from row_lineage_provider.hooks.row_lineage import RowLineageHook
+
+        question = self._question()
+        hook = RowLineageHook(self.row_lineage_conn_id, store=self.store)
+        folder = _folder(context)
+        asked = time.time()
+        found = _ask(hook.get_store(), question)
+        report = write_report(hook.get_files(), folder, question, asked, found)
+        for part in report.parts:
+            self.log.info("%s: %d rows, %s", part.dataset, part.rows, part.precision)
+        self.log.info("The report is %s/report.json in the lineage store.", folder)
+        return report.digest()
+
+    def _question(self) -> Question:
+        # A template that renders to nothing means that nothing was given.
+        return Question(
+            direction=self.direction,
+            dataset=self.dataset,
+            where=self.where or None,
+            rows=None if self.rows is None else tuple(self.rows),
+            rids=None if self.rids is None else tuple(self.rids),
+            run=self.run or None,
+            as_of=self.as_of or None,
+            hops=int(self.hops) if self.hops else None,
+            strategy=self.strategy,
+            engine=self.engine,
+        )
+
+
+def _ask(store: LineageStore, question: Question) -> Iterable[Any]:
+    match question.direction:
+        case "backward":
+            return store.backward(question.dataset, **question.arguments()).sources
+        case "forward":
+            return store.forward(question.dataset, **question.arguments()).outputs
+        case other:
+            raise UnsupportedError(f"there is no direction {other!r}", hint="backward or forward")
+
+
+def _folder(context: Context) -> str:
+    task = context["ti"]
+    copy = () if task.map_index is None or task.map_index < 0 else (task.map_index,)
+    return folder_of(task.dag_id, task.task_id, task.run_id, *copy)
