@@ -36,7 +36,7 @@ def resolve(uri: str) -> tuple[pafs.FileSystem, str]:
 def locate(uris: Iterable[str]) -> list[tuple[pafs.FileSystem, str]]:
     """Return `resolve` of each URI, with one filesystem for all that share scheme and host.
 
-    A client of an object store costs network round trips to make, which thousands of files must not pay.
+    An object store's client costs round trips to make, which thousands of files must not pay.
     """
     known: dict[tuple[str, str], tuple[pafs.FileSystem, str]] = {}
     located = []

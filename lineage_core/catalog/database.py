@@ -88,7 +88,7 @@ class Database:
             return question(session)
 
     def write(self, change: Callable[[Session], T]) -> T:
-        """Return what `change` gives in one transaction; tried again when another one interfered."""
+        """Return what `change` gives in one transaction, tried again when another interfered."""
         with self._reported():
             for _ in range(_ATTEMPTS - 1):
                 try:
