@@ -2,7 +2,7 @@
 
 Everything an event needs is computed while the task runs and kept as plain data. Airflow's
 OpenLineage listener calls the `get_openlineage_...` methods in a forked child, where Spark must not
-be touched.
+be touched. What a task needs to run is imported when it runs: DAG files are parsed all the time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from airflow.sdk.bases.decorator import is_async_callable
 
 from row_lineage_provider import settings
 from row_lineage_provider.injection import injected, wanted
-from row_lineage_provider.recording import Recording, TaskRun
 
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors.base import OperatorLineage
@@ -26,13 +25,14 @@ if TYPE_CHECKING:
     from lineage_core import Capture
     from lineage_core.openlineage import RunLineage
     from lineage_core.store.manifest import RunRecord
+    from row_lineage_provider.recording import TaskRun
 
 
 class RowLineageCaptureOperator(PythonOperator):
     """Runs a function and captures all it writes with Spark; capturing never fails the task.
 
-    The function may have a parameter `spark`, which gets a Spark session, and one named `run`, which
-    gets the capture; the caller gives neither.
+    The function may have a parameter `spark`, which gets a Spark session, and one called `run`,
+    which gets the capture; the caller gives neither.
 
     Args:
         python_callable: the function; not `async`.
@@ -70,12 +70,15 @@ class RowLineageCaptureOperator(PythonOperator):
 
     def execute(self, context: Context) -> Any:
         """Run the function under capture, and keep what the events will say."""
+        from row_lineage_provider.recording import TaskRun
+
         self._task_run = TaskRun.of(context)
         return super().execute(context)
 
     def execute_callable(self) -> Any:
         """Call the function with what it asked for, inside a capture."""
         from lineage_core.execute.session import spark_session
+        from row_lineage_provider.recording import Recording
 
         task = self._task_run
         assert task is not None, "execute() comes first"
