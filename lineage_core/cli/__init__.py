@@ -1,0 +1,1 @@
+"""The command `row-lineage`: the public API of `lineage_core`, from a shell."""

@@ -1,0 +1,106 @@
+"""Making a report of an answer: a line for each of its datasets, and rows of those asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lineage_core.cli.output import Report, Table, table
+from lineage_core.datasets import display
+from lineage_core.errors import NotFoundError, UncapturedError, UnsupportedError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lineage_core.query.answer import SourceAnswer
+
+_SUMMARY = {"dataset": "string", "rows": "int64", "precision": "string", "reason": "string"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What to show of an answer.
+
+    Attributes:
+        only: the dataset to show; None shows all.
+        limit: rows to show of each dataset; None shows all, 0 none.
+    """
+
+    only: str | None
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is shown of one dataset: its line of the summary, and rows if they were asked for."""
+
+    dataset: str
+    count: int | None
+    precision: str
+    reason: str
+    rows: pa.Table | None
+
+    @property
+    def line(self) -> Mapping[str, Any]:
+        values = (self.dataset, self.count, self.precision, self.reason)
+        return dict(zip(_SUMMARY, values, strict=True))
+
+
+def fetch(answers: Sequence[SourceAnswer], shown: Shown) -> list[Part]:
+    """Count and read what is to be shown.
+
+    Raises:
+        NotFoundError: the only dataset to show is not part of the answer.
+    """
+    chosen = [answer for answer in answers if is_called(answer.dataset, shown.only)]
+    if shown.only is not None and not chosen:
+        names = ", ".join(display(answer.dataset) for answer in answers)
+        raise NotFoundError(
+            f"{shown.only!r} is not part of the answer", hint=f"it is about {names or 'no dataset'}"
+        )
+    return [_part(answer, shown.limit) for answer in chosen]
+
+
+def answered(key: str, title: str, found: Sequence[Part]) -> Report:
+    """Return the report of an answer; `key` is the list of its datasets in the JSON document."""
+    summary = table(_SUMMARY, [tuple(part.line.values()) for part in found])
+    rows = [Table(f"Rows of {part.dataset}", part.rows) for part in found if part.rows is not None]
+    flat = summary if not rows else rows[0].data if len(rows) == 1 else None
+    document = partial(_document, key, found)
+    return Report((Table(title, summary), *rows), document, flat)
+
+
+def is_called(dataset: str, name: str | None) -> bool:
+    """Whether `name` means the dataset: its name or the last segments of it; None means any."""
+    if name is None or name in (dataset, display(dataset)):
+        return True
+    return dataset.endswith(f"/{name.strip('/')}")
+
+
+def _part(answer: SourceAnswer, limit: int | None) -> Part:
+    count = _count(answer)
+    rows = None
+    if limit != 0 and count is not None:
+        rows = answer.to_arrow(with_rid=answer.snapshot.has_rids).slice(0, limit)
+    name = display(answer.dataset)
+    return Part(name, count, answer.precision.value, answer.reason, rows)
+
+
+def _count(answer: SourceAnswer) -> int | None:
+    """Return how many rows there are; None where that is part of what is unknown."""
+    try:
+        return answer.count()
+    except (UncapturedError, UnsupportedError):
+        if answer.precision.value == "unknown":
+            return None
+        raise
+
+
+def _document(key: str, found: Sequence[Part]) -> Mapping[str, Any]:
+    lines = [dict(part.line) for part in found]
+    for line, part in zip(lines, found, strict=True):
+        if part.rows is not None:
+            line["lineage"] = part.rows.to_pylist()
+    return {key: lines}
