@@ -205,6 +205,15 @@ def same(left: Expr, right: Expr) -> Expr:
     return Compare(Comparison.SAME, left, right)
 
 
+def data_type(expr: Expr) -> DataType:
+    """Return the type of the values of `expr`."""
+    match expr:
+        case Column() | Anchor() | Literal() | Call() | Unknown() | AggregateCall():
+            return expr.type
+        case _:
+            return "boolean"
+
+
 def conjuncts(predicate: Expr) -> tuple[Expr, ...]:
     """Return the conjuncts of `predicate`: none for `TRUE`, itself when it is no conjunction."""
     if predicate == TRUE:

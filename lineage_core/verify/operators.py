@@ -1,14 +1,7 @@
 """What each operator does to bounded symbolic tables, and which input rows an output row came from.
 
 This is the meaning that rules are held against; it is written from the operators' definitions
-(PredTrace Table 2, definition 3.1) and shares nothing with the rules. Two rows per input are
-enough: a claim about a pushdown is broken by a single input row, and needs besides it one output
-row to which it does (or does not) belong, made from at most one further row of each input. A
-counterexample in a large table therefore contains one in the table cut down to these rows: row-wise
-and join operators distribute over union; for an aggregate, cutting a group down to one row keeps
-its grouping values, and its aggregated values may be kept as well, because aggregates are
-uninterpreted; a limit's cut can be made by one row before another. `tests/verify` proves everything
-again with a third row.
+(PredTrace Table 2, definition 3.1) and shares nothing with the rules.
 """
 
 from __future__ import annotations
@@ -28,8 +21,10 @@ from lineage_core.plan.relation import (
     Plan,
     Project,
     Sort,
+    children,
 )
 from lineage_core.plan.traverse import rewrite
+from lineage_core.pushdown.obligation import Claim
 from lineage_core.verify.symbols import Cell, Row, Symbols, Term, flat, identical, same
 
 Table = Sequence[Row]
@@ -41,6 +36,32 @@ class Output:
 
     row: Row
     contributes: tuple[tuple[Term, ...], ...]
+
+
+def sizes(node: Plan, claim: Claim, input: int) -> tuple[int, ...]:
+    """Return how many rows of each input are enough to find a counterexample, if there is any.
+
+    A claim fails in a table because of one input row, or one output row. Cut the table down to that
+    row, what the output row was made from, and what the premise needs; the claim still fails there:
+
+    - Row-wise and join operators make an output row from one row of each input. COVERS and
+    REPRODUCES
+      need no more than these. PRECISE fails because of a selected input row that belongs to no
+      wanted output row, while the premise has a wanted one: two rows of that input, one of the
+      other.
+    - An aggregate's group can be cut down to two rows, the row that is wrong and another that shows
+      the group: they keep its grouping values, and since aggregates are uninterpreted, its values
+      too.
+    - A limit cuts off a row because of rows before it; one before it is enough, for the number of
+    rows
+      kept is arbitrary. Equal rows stand for each other: again two.
+
+    `tests/verify` proves and refutes everything again with a row more.
+    """
+    if isinstance(node, Aggregate | Limit):
+        return (2,)
+    inputs = len(children(node))
+    return tuple(2 if claim is Claim.PRECISE and i == input else 1 for i in range(inputs))
 
 
 def apply(node: Plan, inputs: Sequence[Table], symbols: Symbols) -> tuple[Output, ...]:

@@ -9,7 +9,7 @@ machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from threading import Lock
 
@@ -26,28 +26,31 @@ from lineage_core.pushdown.obligation import (
     Undecided,
     Verdict,
 )
-from lineage_core.verify.operators import Output, Table, apply, identical_rows
+from lineage_core.verify.operators import Output, apply, identical_rows, sizes
 from lineage_core.verify.shape import shape
 from lineage_core.verify.symbols import Cell, Row, Symbols, Term
 
-ROWS = 2
 RESOURCES = 20_000_000
 
 _lock = Lock()  # z3's default context is not thread-safe
 
 
-def prove(obligation: Obligation, *, rows: int = ROWS) -> Verdict:
+def prove(obligation: Obligation, *, extra: int = 0) -> Verdict:
     """Answer whether the claim of `obligation` holds, for tables of any size.
 
     Verdicts are remembered by the obligation's shape.
+
+    Args:
+        obligation: what is claimed.
+        extra: rows to have in each table beyond those that are enough (`operators.sizes`).
     """
-    return _prove(shape(obligation), rows)
+    return _prove(shape(obligation), extra)
 
 
 @lru_cache(maxsize=8192)
-def _prove(obligation: Obligation, rows: int) -> Verdict:
+def _prove(obligation: Obligation, extra: int) -> Verdict:
     with _lock:
-        setting = _Setting(obligation, rows)
+        setting = _Setting(obligation, extra)
         solver = z3.Solver()
         solver.set("rlimit", RESOURCES)
         solver.add(setting.premise(), setting.violation())
@@ -63,75 +66,68 @@ def _prove(obligation: Obligation, rows: int) -> Verdict:
 class _Setting:
     """The symbolic tables of one proof, with the operator applied to them."""
 
-    def __init__(self, obligation: Obligation, rows: int) -> None:
+    def __init__(self, obligation: Obligation, extra: int) -> None:
         self.obligation = obligation
         self.symbols = Symbols()
         self.anchor = self._anchor()
+        rows = sizes(obligation.operator, obligation.claim, obligation.input)
         self.inputs = [
             tuple(
                 self.symbols.row(f"t{t}.r{r}", r, [(f.id, f.type) for f in output(child)])
-                for r in range(rows)
+                for r in range(rows[t] + extra)
             )
             for t, child in enumerate(children(obligation.operator))
         ]
         self.outputs = apply(obligation.operator, self.inputs, self.symbols)
+        # Each term is made once: making them takes longer than solving.
+        self.wanted = [self._wanted(out) for out in self.outputs]
+        self.selected = [self._selected(i) for i in range(len(self.inputs))]
 
     def premise(self) -> Term:
         """Some output row satisfies the predicate: the row a question is about exists."""
-        return z3.Or([self._wanted(out) for out in self.outputs])
+        return z3.Or(self.wanted)
 
     def violation(self) -> Term:
+        """The claim fails somewhere in these tables."""
         match self.obligation.claim:
             case Claim.COVERS:
-                return z3.Or(
-                    [
-                        z3.And(self._wanted(out), contributes, z3.Not(selected))
-                        for out in self.outputs
-                        for contributes, selected in zip(
-                            out.contributes[self.obligation.input],
-                            self._selected(self.obligation.input),
-                            strict=True,
-                        )
-                    ]
-                )
+                return z3.Or(list(self._missed()))
             case Claim.PRECISE:
-                return z3.Or(
-                    [
-                        z3.And(row.exists, selected, z3.Not(self._contributed(i)))
-                        for i, (row, selected) in enumerate(
-                            zip(
-                                self.inputs[self.obligation.input],
-                                self._selected(self.obligation.input),
-                                strict=True,
-                            )
-                        )
-                    ]
-                )
+                return z3.Or(list(self._superfluous()))
             case Claim.REPRODUCES:
-                again = apply(self.obligation.operator, self._restricted(), self.symbols)
-                return z3.Or(
-                    [
-                        z3.And(
-                            self._wanted(out),
-                            *(
-                                z3.Not(z3.And(o.row.exists, identical_rows(out.row, o.row)))
-                                for o in again
-                            ),
-                        )
-                        for out in self.outputs
-                    ]
-                )
+                return z3.Or(list(self._lost()))
+
+    def _missed(self) -> Iterator[Term]:
+        input = self.obligation.input
+        for out, wanted in zip(self.outputs, self.wanted, strict=True):
+            pairs = zip(out.contributes[input], self.selected[input], strict=True)
+            missed = [z3.And(contributes, z3.Not(selected)) for contributes, selected in pairs]
+            yield z3.And(wanted, z3.Or(missed))
+
+    def _superfluous(self) -> Iterator[Term]:
+        input = self.obligation.input
+        pairs = zip(self.inputs[input], self.selected[input], strict=True)
+        for i, (row, selected) in enumerate(pairs):
+            outputs = zip(self.outputs, self.wanted, strict=True)
+            contributed = [z3.And(wanted, out.contributes[input][i]) for out, wanted in outputs]
+            yield z3.And(row.exists, selected, z3.Not(z3.Or(contributed)))
+
+    def _lost(self) -> Iterator[Term]:
+        restricted = [
+            tuple(
+                Row(z3.And(row.exists, chosen), row.cells, row.number)
+                for row, chosen in zip(table, selected, strict=True)
+            )
+            for table, selected in zip(self.inputs, self.selected, strict=True)
+        ]
+        again = [out.row for out in apply(self.obligation.operator, restricted, self.symbols)]
+        for out, wanted in zip(self.outputs, self.wanted, strict=True):
+            found = [z3.And(row.exists, identical_rows(out.row, row)) for row in again]
+            yield z3.And(wanted, z3.Not(z3.Or(found)))
 
     def _wanted(self, out: Output) -> Term:
         holds = self.symbols.holds(self.obligation.predicate, out.row, self.anchor)
         return z3.And(out.row.exists, holds)
-
-    def _contributed(self, position: int) -> Term:
-        parts = [
-            z3.And(self._wanted(out), out.contributes[self.obligation.input][position])
-            for out in self.outputs
-        ]
-        return z3.Or(parts)
 
     def _selected(self, input: int) -> tuple[Term, ...]:
         """Return which rows of an input the pushed predicate selects."""
@@ -141,21 +137,12 @@ class _Setting:
         return tuple(
             z3.Or(
                 [
-                    z3.And(self._wanted(out), self.symbols.holds(pushed, row, out.row.cells))
-                    for out in self.outputs
+                    z3.And(wanted, self.symbols.holds(pushed, row, out.row.cells))
+                    for out, wanted in zip(self.outputs, self.wanted, strict=True)
                 ]
             )
             for row in table
         )
-
-    def _restricted(self) -> list[Table]:
-        return [
-            tuple(
-                Row(z3.And(row.exists, selected), row.cells, row.number)
-                for row, selected in zip(table, self._selected(i), strict=True)
-            )
-            for i, table in enumerate(self.inputs)
-        ]
 
     def _anchor(self) -> Mapping[int, Cell]:
         predicates: Sequence[Expr] = (self.obligation.predicate,)

@@ -20,6 +20,7 @@ from lineage_core.plan.expr import (
     IsIn,
     Literal,
     Unknown,
+    data_type,
 )
 from lineage_core.plan.relation import (
     Aggregate,
@@ -36,6 +37,7 @@ from lineage_core.plan.relation import (
 )
 from lineage_core.plan.traverse import rewrite, walk
 from lineage_core.pushdown.obligation import Obligation
+from lineage_core.verify.abstract import abstract
 from lineage_core.verify.symbols import is_shaded
 
 _REST = "rest"
@@ -48,10 +50,13 @@ def shape(obligation: Obligation) -> Obligation:
 
 class _Shaper:
     def __init__(self, obligation: Obligation) -> None:
-        self.obligation = obligation
+        smaller = abstract(obligation)
+        self.obligation = smaller.obligation
+        self.merged = smaller.merged
         self.columns: dict[int, int] = {}
         self.literals: dict[Literal, Literal] = {}
         self.sets: dict[tuple[Literal, ...], int] = {}
+        self.functions: dict[tuple[str, ...], int] = {}
 
     def result(self) -> Obligation:
         node = self._node(self.obligation.operator)
@@ -104,7 +109,8 @@ class _Shaper:
         fields = output(child)
         mentioned = [Field(self._id(f.id), "", _kind(f.type)) for f in fields if f.id in used]
         rest = [Field(self._id(-1 - len(self.columns)), _REST, "long")]
-        return Values(0, (*mentioned, *(rest if len(mentioned) < len(fields) else [])))
+        whole = all(f.id in used or f.id in self.merged for f in fields)
+        return Values(0, (*mentioned, *([] if whole else rest)))
 
     def _named(self, column: Named) -> Named:
         return Named(self._id(column.id), "", self._expr(column.expr), _kind(column.type))
@@ -121,14 +127,20 @@ class _Shaper:
             case IsIn():  # membership in a set is any function of the value
                 number = self.sets.setdefault(expr.values, len(self.sets))
                 return Call(f"in:{number}", (self._expr(expr.arg),), "boolean")
-            case Call() | Unknown() if _kind(expr.type) != expr.type:
-                args = tuple(self._expr(arg) for arg in expr.args)
-                name = f"{expr.name}:{expr.type}"  # casts to two types are two functions
-                return replace(expr, name=name, type=_kind(expr.type), args=args)
-            case AggregateCall() if _kind(expr.type) != expr.type:
-                return self._expr(replace(expr, type=_kind(expr.type)))
+            case Call() | Unknown() | AggregateCall():
+                return self._function(expr)
             case _:
                 return None
+
+    def _function(self, expr: Call | Unknown | AggregateCall) -> Expr:
+        # One name over other types is another function; which one it is does not matter.
+        identity = (expr.name, expr.type, *(data_type(arg) for arg in expr.args))
+        number = self.functions.setdefault(identity, len(self.functions))
+        args = tuple(self._expr(arg) for arg in expr.args)
+        named = replace(expr, name=f"f{number}", type=_kind(expr.type), args=args)
+        if isinstance(named, AggregateCall) and named.filter is not None:
+            return replace(named, filter=self._expr(named.filter))
+        return named
 
     def _literal(self, literal: Literal) -> Literal:
         if literal.value is None or isinstance(literal.value, bool):

@@ -148,11 +148,11 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize("rows", [2, 3])
+@pytest.mark.parametrize("extra", [0, 1])
 @pytest.mark.parametrize("name", EXACT)
-def test_rule_is_proven_exact(name: str, rows: int) -> None:
+def test_rule_is_proven_exact(name: str, extra: int) -> None:
     case = EXACT[name]
-    outcomes = push(case.node, case.predicate, partial(prove, rows=rows), row=case.row)
+    outcomes = push(case.node, case.predicate, partial(prove, extra=extra), row=case.row)
     assert all(isinstance(outcome, Exact) for outcome in outcomes), outcomes
     assert len(outcomes) == len(children(case.node))
 
@@ -291,15 +291,17 @@ TWINS = {
 }
 
 
+@pytest.mark.parametrize("extra", [0, 1])
 @pytest.mark.parametrize("name", TWINS)
-def test_broken_twin_is_refuted_with_a_counterexample(name: str) -> None:
+def test_broken_twin_is_refuted_with_a_counterexample(name: str, extra: int) -> None:
     case, position, mistake, claim = TWINS[name]
     right = [_pushed(outcome) for outcome in push(case.node, case.predicate, prove, row=case.row)]
     wrong = [mistake(p) if i == position else p for i, p in enumerate(right)]
     assert wrong != right, "the twin is not different"
     saved = case.row is not None
     verdict = prove(
-        Obligation(case.node, case.predicate, tuple(wrong), position, claim, saved=saved)
+        Obligation(case.node, case.predicate, tuple(wrong), position, claim, saved=saved),
+        extra=extra,
     )
     assert isinstance(verdict, Refuted), verdict
     assert "input 0:" in verdict.counterexample and "anchor:" in verdict.counterexample

@@ -1,0 +1,161 @@
+"""Abstraction: smaller obligations that imply the given one.
+
+Proofs of row-wise, join and limit operators never look into a condition on one input's own columns,
+and treat columns alike that are only ever compared with an anchor column of their own. So
+conditions that always stand together become one arbitrary predicate, and such columns become one.
+What holds for an arbitrary predicate and a compound column holds for the conjunctions they stand
+for; what does not may only be lost, never gained. Queries with forty columns and ten conditions
+thus have the same few shapes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from lineage_core.plan.expr import (
+    Anchor,
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    Unknown,
+    conj,
+    conjuncts,
+)
+from lineage_core.plan.relation import Field, Filter, Join, Limit, Sort, children, output
+from lineage_core.plan.traverse import column_ids, walk
+from lineage_core.pushdown.obligation import Obligation
+from lineage_core.verify.symbols import is_shaded
+
+
+@dataclass(frozen=True, slots=True)
+class Abstract:
+    """An obligation and the columns that others of its inputs stand for."""
+
+    obligation: Obligation
+    merged: frozenset[int]
+
+
+def abstract(obligation: Obligation) -> Abstract:
+    """Return an obligation that implies the given one and mentions fewer columns and conditions."""
+    if not isinstance(obligation.operator, Filter | Join | Sort | Limit):
+        return Abstract(obligation, frozenset())
+    slots = _slots(obligation)
+    fields = {f.id: (i, f) for i, c in enumerate(children(obligation.operator)) for f in output(c)}
+    slots = _lump(slots, fields)
+    saved = range(1, 1 + len(obligation.pushed)) if obligation.saved else range(0)
+    slots, merged = _merge(slots, fields, saved)
+    return Abstract(_with_slots(obligation, slots), merged)
+
+
+Slots: TypeAlias = list[tuple[Expr, ...]]
+Fields: TypeAlias = dict[int, tuple[int, Field]]
+
+_CONDITION = "condition"
+
+
+def _slots(obligation: Obligation) -> Slots:
+    """Return the conjuncts of every predicate: the output's, each input's, and the condition."""
+    node = obligation.operator
+    condition = [node.condition] if isinstance(node, Filter | Join) else []
+    return [conjuncts(p) for p in (obligation.predicate, *obligation.pushed, *condition)]
+
+
+def _with_slots(obligation: Obligation, slots: Slots) -> Obligation:
+    node = obligation.operator
+    inputs = len(obligation.pushed)
+    if isinstance(node, Filter | Join):
+        node = replace(node, condition=conj(slots[1 + inputs]))
+    pushed = tuple(conj(slot) for slot in slots[1 : 1 + inputs])
+    return replace(obligation, operator=node, predicate=conj(slots[0]), pushed=pushed)
+
+
+def _lump(slots: Slots, fields: Fields) -> Slots:
+    """Put one arbitrary predicate in place of the conditions that stand in the same slots."""
+    standing: dict[Expr, set[int]] = defaultdict(set)
+    for number, slot in enumerate(slots):
+        for part in slot:
+            if _is_own(part, fields):
+                standing[part].add(number)
+    lumps: dict[tuple[int, frozenset[int]], list[Expr]] = defaultdict(list)
+    for part, numbers in standing.items():
+        lumps[_side(part, fields), frozenset(numbers)].append(part)
+    replaced: dict[Expr, Expr] = {}
+    for number, parts in enumerate(lumps.values()):
+        columns = sorted(set().union(*map(column_ids, parts)))
+        args = tuple(Column(id, fields[id][1].type) for id in columns)
+        lump = Call(f"{_CONDITION} {number}", args, "boolean")
+        replaced.update((part, lump) for part in parts)
+    return [tuple(dict.fromkeys(replaced.get(part, part) for part in slot)) for slot in slots]
+
+
+def _is_own(part: Expr, fields: Fields) -> bool:
+    """Whether a conjunct is a repeatable condition on the columns of one input and nothing else."""
+    ids = column_ids(part)
+    if not ids or not ids <= fields.keys() or len({fields[id][0] for id in ids}) > 1:
+        return False
+    return not any(
+        isinstance(e, Anchor) or (isinstance(e, Unknown) and not e.deterministic)
+        for e in walk(part)
+    )
+
+
+def _side(part: Expr, fields: Fields) -> int:
+    return fields[next(iter(column_ids(part)))][0]
+
+
+def _merge(slots: Slots, fields: Fields, saved: range) -> tuple[Slots, frozenset[int]]:
+    """Keep one of the columns that occur in the same way; return the others.
+
+    `saved` numbers the slots whose anchor is the operator's own output row.
+    """
+    uses: dict[int, list[str]] = {id: [] for id in fields}
+    anchors: dict[int, list[int]] = {id: [] for id in fields}
+    for number, slot in enumerate(slots):
+        for part in slot:
+            own = {e.id for e in walk(part) if isinstance(e, Anchor)} if number in saved else set()
+            for id in (column_ids(part) | own) & uses.keys():
+                uses[id].append(_use(number, part, id, anchors[id], number in saved))
+    kept: dict[tuple[int, bool, tuple[str, ...]], int] = {}
+    merged: set[int] = set()
+    for id, (side, field) in fields.items():
+        if uses[id] and _SPECIAL not in uses[id]:
+            way = (side, is_shaded(field.type), tuple(uses[id]))
+            if kept.setdefault(way, id) != id:
+                merged.add(id)
+    return [_without(slot, merged) for slot in slots], frozenset(merged)
+
+
+_SPECIAL = "special"
+
+
+def _use(slot: int, part: Expr, id: int, anchors: list[int], saved: bool) -> str:
+    """Return how a conjunct uses a column, as a text that is equal for equal uses."""
+    match part:
+        case Call(name=name) if name.startswith(_CONDITION):
+            return f"{slot} {name}"
+        case Compare(Comparison.SAME, Column(column), Anchor(anchor)) if column == id:
+            if saved:  # compared with the same column of the saved row, or in no common way
+                return f"{slot} same as saved" if anchor == id else _SPECIAL
+            if anchor not in anchors:
+                anchors.append(anchor)
+            return f"{slot} same as anchor {anchors.index(anchor)}"
+        case _:
+            return _SPECIAL
+
+
+def _without(slot: tuple[Expr, ...], merged: set[int]) -> tuple[Expr, ...]:
+    parts: list[Expr] = []
+    for part in slot:
+        match part:
+            case Call() if part.name.startswith(_CONDITION):
+                args = tuple(a for a in part.args if not column_ids(a) <= merged)
+                parts.append(replace(part, args=args))
+            case _ if not column_ids(part) & merged:
+                parts.append(part)
+            case _:
+                pass
+    return tuple(parts)
