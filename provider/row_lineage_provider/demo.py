@@ -68,7 +68,7 @@ def main() -> int:
     try:
         _run(Folder(Path("demo").resolve()), dags, console)
     except CommandError as error:
-        console.print(f"[red]{error}", highlight=False, markup=True)
+        console.print(str(error), style="red", highlight=False, markup=False)
         return 1
     return 0
 

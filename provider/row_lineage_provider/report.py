@@ -46,7 +46,7 @@ class Question:
             "rows": None if self.rows is None else list(self.rows),
             "rids": None if self.rids is None else list(self.rids),
             "run": self.run,
-            "as_of": self.as_of,
+            "as_of": None if self.as_of is None else datetime.fromisoformat(self.as_of),
             "hops": self.hops,
         }
         return {name: value for name, value in given.items() if value is not None} | {

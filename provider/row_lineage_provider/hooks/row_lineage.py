@@ -7,11 +7,10 @@ from urllib.parse import unquote, urlsplit
 
 from airflow.sdk import BaseHook
 
-from row_lineage_provider.settings import DEFAULT_CONN_ID, StoreAddress, store_address
+from row_lineage_provider.settings import DEFAULT_CONN_ID, store_address
 
 if TYPE_CHECKING:
     from lineage_core import LineageStore
-    from lineage_core.store import ArtifactStore
 
 
 class RowLineageHook(BaseHook):
@@ -39,20 +38,10 @@ class RowLineageHook(BaseHook):
         """Return the opened store; raise `LineageError` when it cannot be opened."""
         from lineage_core import open_store
 
-        address = self._address()
-        return open_store(address.store, catalog=address.catalog)
-
-    def get_files(self) -> ArtifactStore:
-        """Return the files of the store, to keep reports next to the lineage they are about."""
-        from lineage_core.store import ArtifactStore
-
-        return ArtifactStore(self._address().store)
-
-    def _address(self) -> StoreAddress:
         address = store_address(self._store, self._conn_id)
         _mask(address.store)
         _mask(address.catalog or "")
-        return address
+        return open_store(address.store, catalog=address.catalog)
 
     def get_conn(self) -> Any:
         """Return what `get_store` does, for code that knows hooks only in general."""
@@ -61,11 +50,11 @@ class RowLineageHook(BaseHook):
     def test_connection(self) -> tuple[bool, str]:
         """Say whether the store and its catalog can be opened and read, without any credentials."""
         try:
-            count = len(list(self.get_store().runs()))
+            self.get_store().runs(limit=1)
         except Exception as error:
             # The message of a driver may quote the URL it was given.
             return False, f"the lineage store cannot be opened ({type(error).__name__})"
-        return True, f"the lineage store can be read; it has {count} runs"
+        return True, "the lineage store and its catalog can be read"
 
 
 def _mask(url: str) -> None:

@@ -95,11 +95,11 @@ class RowLineageQueryOperator(BaseOperator):
         from row_lineage_provider.hooks.row_lineage import RowLineageHook
 
         question = self._question()
-        hook = RowLineageHook(self.row_lineage_conn_id, store=self.store)
+        store = RowLineageHook(self.row_lineage_conn_id, store=self.store).get_store()
         folder = _folder(context)
         asked = time.time()
-        found = _ask(hook.get_store(), question)
-        report = write_report(hook.get_files(), folder, question, asked, found)
+        found = _ask(store, question)
+        report = write_report(store.artifacts, folder, question, asked, found)
         for part in report.parts:
             self.log.info("%s: %d rows, %s", part.dataset, part.rows, part.precision)
         self.log.info("The report is %s/report.json in the lineage store.", folder)
