@@ -51,7 +51,10 @@ def run_script(
             try:
                 runpy.run_path(str(path), run_name="__main__")
             except SystemExit as ended:
-                return _exit_code(ended)
+                if ended.code:  # as a failure it goes through the captures, too
+                    raise
+    except SystemExit as ended:
+        return _exit_code(ended)
     except Exception as error:
         raise ScriptError(str(path)) from error
     return 0
@@ -115,7 +118,7 @@ def _as_main(path: Path, arguments: Sequence[str]) -> Iterator[None]:
 
 
 def _exit_code(ended: SystemExit) -> int:
-    if ended.code is None or isinstance(ended.code, int):
-        return ended.code or 0
+    if isinstance(ended.code, int):
+        return ended.code
     print(ended.code, file=sys.stderr)
     return 1
