@@ -27,13 +27,13 @@ class Cut:
     pushed: tuple[Expr, ...]
 
 
-def cut(node: Plan, predicate: Expr, prove: Prover) -> Cut | None:
+def cut(node: Plan, predicate: Expr, prove: Prover, *, premise: bool) -> Cut | None:
     """Return how saving the output of `node` makes pushing exact; None where it does not."""
     keys = hidden(node)
     widened = widen(node, frozenset(keys))
     for columns in _choices(widened, predicate, keys):
         row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in columns)
-        outcomes = push(widened, predicate, prove, row=row)
+        outcomes = push(widened, predicate, prove, row=row, premise=premise)
         exact = tuple(o.predicate for o in outcomes if isinstance(o, Exact))
         if len(exact) == len(outcomes):
             return Cut(widened, columns, exact)

@@ -13,19 +13,23 @@ from dataclasses import dataclass, replace
 from lineage_core.infer.cut import cut
 from lineage_core.plan.expr import TRUE, Anchor, Column, Expr, conj, same
 from lineage_core.plan.program import LineageProgram, Step, StepKind
-from lineage_core.plan.relation import Plan, Scan, Values, children, output, place
+from lineage_core.plan.relation import Aggregate, Plan, Scan, Values, children, output, place
 from lineage_core.plan.traverse import anchor_ids, column_ids
 from lineage_core.pushdown import Exact, Prover, Refused, push
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A sub-plan still to be walked, with the predicate that reached its output."""
+    """A sub-plan still to be walked, with the predicate that reached its output.
+
+    `exists`: whether every anchor row has some row of the sub-plan related to it.
+    """
 
     node: Plan
     anchor: int
     predicate: Expr
     superset: tuple[str, ...]
+    exists: bool
 
 
 def infer(
@@ -46,7 +50,7 @@ def infer(
     target = output(plan)
     steps = [Step(StepKind.TARGET, -1, TRUE, target, plan.at, name)]
     row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in target)
-    stack = [_Frame(plan, 0, row, ())]
+    stack = [_Frame(plan, 0, row, (), True)]
     while stack:
         frame = stack.pop()
         match frame.node:
@@ -75,15 +79,22 @@ def _source(scan: Scan, frame: _Frame) -> Step:
 def _push(frame: _Frame, steps: list[Step], save: bool, prove: Prover) -> list[_Frame]:
     """Push a frame through its operator; add a step where the operator's output is to be saved."""
     node = frame.node
-    outcomes = push(node, frame.predicate, prove)
+    outcomes = push(node, frame.predicate, prove, premise=frame.exists)
+    # The one row of an aggregate without grouping columns is there even when it has no input.
+    always = isinstance(node, Aggregate) and not node.keys
+    exists = frame.exists and not always
     if all(isinstance(outcome, Exact) for outcome in outcomes):
         return [
-            _Frame(child, frame.anchor, outcome.predicate, frame.superset)
+            _Frame(child, frame.anchor, outcome.predicate, frame.superset, exists)
             for child, outcome in zip(children(node), outcomes, strict=True)
             if isinstance(outcome, Exact)
         ]
     # Below a superset nothing becomes exact again, so nothing is worth saving there.
-    found = cut(node, frame.predicate, prove) if save and not frame.superset else None
+    found = (
+        cut(node, frame.predicate, prove, premise=frame.exists)
+        if save and not frame.superset
+        else None
+    )
     if found is not None:
         anchor = len(steps)
         name = place(node)
@@ -91,13 +102,13 @@ def _push(frame: _Frame, steps: list[Step], save: bool, prove: Prover) -> list[_
             Step(StepKind.SAVED, frame.anchor, frame.predicate, found.columns, node.at, name)
         )
         pairs = zip(children(found.node), found.pushed, strict=True)
-        return [_Frame(child, anchor, predicate, ()) for child, predicate in pairs]
+        return [_Frame(child, anchor, predicate, (), not always) for child, predicate in pairs]
     frames = []
     for child, outcome in zip(children(node), outcomes, strict=True):
         predicate = TRUE if isinstance(outcome, Refused) else outcome.predicate
         why = () if isinstance(outcome, Exact) else (outcome.why,)
         reasons = tuple(dict.fromkeys((*frame.superset, *why)))
-        frames.append(_Frame(child, frame.anchor, predicate, reasons))
+        frames.append(_Frame(child, frame.anchor, predicate, reasons, exists))
     return frames
 
 

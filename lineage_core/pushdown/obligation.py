@@ -3,7 +3,8 @@
 Pushing `F(o, a)` through an operator means to find for each input a predicate `G(x, a)` that
 selects the lineage of the output rows `o` that `F` relates to the anchor row `a` (PredTrace 3.2,
 4.2). Three claims make that precise; each carries the premise that *some* output row satisfies `F`,
-for the target row of a lineage question does exist.
+for the target row of a lineage question does exist. Only below an aggregate without grouping
+columns that need not be so: its one row is there even when its input is empty.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Obligation:
         input: which input the claim is about (all of them for REPRODUCES).
         claim: what is claimed.
         saved: whether the operator's output is saved.
+        premise: whether some output row is known to satisfy `F`.
     """
 
     operator: Plan
@@ -53,6 +55,7 @@ class Obligation:
     input: int
     claim: Claim
     saved: bool = False
+    premise: bool = True
 
 
 @dataclass(frozen=True, slots=True)

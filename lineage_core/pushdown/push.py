@@ -8,6 +8,7 @@ says so.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from lineage_core.plan.expr import TRUE, Expr
@@ -54,7 +55,7 @@ RULES: tuple[tuple[type[Plan], Rule], ...] = (
 
 
 def push(
-    node: Plan, predicate: Expr, prove: Prover, *, row: Expr | None = None
+    node: Plan, predicate: Expr, prove: Prover, *, row: Expr | None = None, premise: bool = True
 ) -> tuple[Outcome, ...]:
     """Push a predicate on the output of `node` to each of its inputs.
 
@@ -64,6 +65,7 @@ def push(
         prove: answers obligations.
         row: given when the output is saved: the row-selection predicate on it, whose anchor is the
             saved row. It is what goes down, on behalf of the rows that satisfy `predicate`.
+        premise: whether some output row is known to satisfy `predicate`.
 
     Returns:
         One outcome per input. All are `Exact` only if together they also reproduce the output rows.
@@ -72,14 +74,11 @@ def push(
     if rule is None:
         return tuple(Refused(_why_not(node)) for _ in children(node))
     proposals = rule(node, predicate if row is None else row)
-    saved = row is not None
-    outcomes = tuple(
-        _choose(node, predicate, proposals, position, prove, saved)
-        for position in range(len(proposals))
-    )
+    task = Obligation(node, predicate, (), 0, Claim.COVERS, row is not None, premise)
+    outcomes = tuple(_choose(task, proposals, i, prove) for i in range(len(proposals)))
     exact = tuple(outcome.predicate for outcome in outcomes if isinstance(outcome, Exact))
     if len(exact) == len(outcomes):
-        whole = Obligation(node, predicate, exact, 0, Claim.REPRODUCES, saved)
+        whole = replace(task, pushed=exact, claim=Claim.REPRODUCES)
         if not isinstance(prove(whole), Proved):
             why = f"{place(node)}: the selected rows are not proven to give its output again"
             return tuple(Superset(TRUE, why) for _ in outcomes)
@@ -87,34 +86,23 @@ def push(
 
 
 def _choose(
-    node: Plan,
-    predicate: Expr,
-    proposals: tuple[tuple[Expr, ...], ...],
-    position: int,
-    prove: Prover,
-    saved: bool,
+    task: Obligation, proposals: tuple[tuple[Expr, ...], ...], position: int, prove: Prover
 ) -> Outcome:
     covering: Expr | None = None
     for candidate in dict.fromkeys(proposals[position]):
         pushed = tuple(candidate if i == position else TRUE for i in range(len(proposals)))
-
-        def holds(claim: Claim, pushed: tuple[Expr, ...] = pushed) -> bool:
-            obligation = Obligation(node, predicate, pushed, position, claim, saved)
-            return isinstance(prove(obligation), Proved)
-
-        if not holds(Claim.COVERS):
+        covers = replace(task, pushed=pushed, input=position, claim=Claim.COVERS)
+        if not isinstance(prove(covers), Proved):
             continue
-        if holds(Claim.PRECISE):
+        if isinstance(prove(replace(covers, claim=Claim.PRECISE)), Proved):
             return Exact(candidate)
         covering = candidate if covering is None else covering
     side = f" ({('left', 'right')[position]} input)" if len(proposals) > 1 else ""
+    where = f"{place(task.operator)}{side}"
     if covering is None:
-        return Refused(
-            f"{place(node)}{side}: no predicate on its input is proven to keep all lineage rows"
-        )
+        return Refused(f"{where}: no predicate on its input is proven to keep all lineage rows")
     return Superset(
-        covering,
-        f"{place(node)}{side}: the output row does not tell its input rows apart from others",
+        covering, f"{where}: the output row does not tell its input rows apart from others"
     )
 
 

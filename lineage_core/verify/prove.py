@@ -85,7 +85,7 @@ class _Setting:
 
     def premise(self) -> Term:
         """Some output row satisfies the predicate: the row a question is about exists."""
-        return z3.Or(self.wanted)
+        return z3.Or(self.wanted) if self.obligation.premise else z3.BoolVal(True)
 
     def violation(self) -> Term:
         """The claim fails somewhere in these tables."""

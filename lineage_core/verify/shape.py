@@ -67,6 +67,7 @@ class _Shaper:
             self.obligation.input,
             self.obligation.claim,
             self.obligation.saved,
+            self.obligation.premise,
         )
 
     def _node(self, node: Plan) -> Plan:

@@ -325,6 +325,16 @@ def test_without_the_premise_dropping_an_aggregated_value_would_be_refuted() -> 
     assert isinstance(unbound[0], Superset)
 
 
+def test_below_an_aggregate_without_keys_nothing_need_exist() -> None:
+    """count(*) of an empty join is a row, too: its lineage is empty on both sides."""
+    join = inner(Compare(Comparison.GE, K, Literal(3, "long")))
+    assert all(isinstance(outcome, Exact) for outcome in push(join, TRUE, prove))
+    left, right = push(join, TRUE, prove, premise=False)
+    assert isinstance(left, Superset) and isinstance(right, Superset)
+    saved = push(join, TRUE, prove, row=TRUE, premise=False)
+    assert all(isinstance(outcome, Exact) for outcome in saved)
+
+
 def test_verdicts_do_not_depend_on_names_or_constants() -> None:
     first = Filter(3, Compare(Comparison.LT, K, Literal(3, "long")), T)
     other = Values(0, (Field(70, "a", "integer"), Field(71, "b", "date"), Field(72, "c", "string")))
