@@ -31,8 +31,8 @@ _INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "remainde
 def describe(predicate: Expr, row: Mapping[int, str], anchor: Mapping[int, str]) -> str:
     """Return `predicate` as text; `row` and `anchor` name the columns by id.
 
-    >>> describe(Compare(Comparison.SAME, Column(1, "long"), Anchor(2, "long")), {1: "k"}, {2:
-    "key"}) 'k <=> anchor.key'
+    >>> describe(Not(IsNull(Anchor(2, "long"))), {}, {2: "key"})
+    'NOT (anchor.key IS NULL)'
     """
     done: dict[int, str] = {}
     stack = [(predicate, False)]
