@@ -49,10 +49,8 @@ def canonical(name: str) -> str:
     >>> canonical("s3a://bucket/orders/")
     's3://bucket/orders'
     """
-    if not name.strip() or "\0" in name:
-        raise UnsupportedError(
-            f"{name!r} is no dataset name", hint="give a path, a URI or namespace/name"
-        )
+    if not name.strip():
+        raise _no_name(name)
     if name.startswith(_OPAQUE):
         return name
     if name.startswith("file//"):  # OpenLineage: namespace `file`, name `/...`
@@ -122,12 +120,17 @@ def _uri(scheme: str, authority: str, path: str) -> str:
     try:
         encoded = quote(normal, safe=_SAFE, errors="surrogateescape")
     except UnicodeEncodeError:
-        raise UnsupportedError(
-            f"{path!r} is no dataset name", hint="it is not valid Unicode"
-        ) from None
+        raise _no_name(path) from None
+    if "\0" in path:
+        raise _no_name(path)
     if encoded == "/" and authority:
         encoded = ""
     return f"{scheme}://{authority}{encoded}"
+
+
+def _no_name(text: str) -> UnsupportedError:
+    hint = "give a path, a URI or namespace/name"
+    return UnsupportedError(f"{text!r} is no dataset name", hint=hint)
 
 
 def _split(canonical: str) -> tuple[str, str, str]:

@@ -23,12 +23,18 @@ def resolve(uri: str) -> tuple[pafs.FileSystem, str]:
         return filesystem, path
     except pa.ArrowInvalid:
         pass  # pyarrow itself has no filesystem for this scheme
+    parts = urlsplit(uri)
     try:
-        filesystem, path = pafs.FileSystem.from_uri(f"fsspec+{uri}")
+        if parts.query:
+            raise ValueError("fsspec takes its options from its own configuration, not from a URL")
+        plain = unquote(parts.path, errors="surrogateescape")  # fsspec does not decode
+        filesystem, path = pafs.FileSystem.from_uri(
+            f"fsspec+{parts.scheme}://{parts.netloc}{plain}"
+        )
         return filesystem, path
     except (ImportError, ValueError) as error:
         raise UnsupportedError(
-            f"no filesystem for {urlsplit(uri).scheme}:// URLs: {error}",
+            f"no filesystem for {parts.scheme}:// URLs: {error}",
             hint="use a path, file://, s3://, gs://, abfs:// or hdfs://; others need fsspec",
         ) from error
 

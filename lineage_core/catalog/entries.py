@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from lineage_core.catalog.models import Alias, Input, Output, Run, SavedStep, Tag
+from lineage_core.catalog.models import Alias, Input, Output, Run, SavedStep, Tag, storable
 from lineage_core.errors import CorruptError
 from lineage_core.snapshot import Snapshot
 from lineage_core.store.manifest import Artifact, OutputRecord, RunRecord
@@ -19,21 +19,21 @@ def entry(record: RunRecord) -> Run:
     """
     ended = _instant(record.ended, record.id)
     aliases = {
-        (_text(snapshot.alias), _text(snapshot.dataset))
+        (storable(snapshot.alias), storable(snapshot.dataset))
         for snapshot in _snapshots(record)
         if snapshot.alias
     }
     return Run(
         id=record.id,
-        job=_text(record.job),
+        job=storable(record.job),
         started=_instant(record.started, record.id),
         ended=ended,
         state=record.state.value,
-        uncaptured=_text(record.uncaptured),
+        uncaptured=storable(record.uncaptured),
         outputs=[_output(index, output, ended) for index, output in enumerate(record.outputs)],
         tags=[
             Tag(key=key, value=value)
-            for key, value in {(_text(k), _text(v)) for k, v in record.tags}
+            for key, value in {(storable(k), storable(v)) for k, v in record.tags}
         ],
         aliases=[
             Alias(alias=alias, dataset=name, leaf=alias_leaf(alias)) for alias, name in aliases
@@ -60,14 +60,14 @@ def alias_leaf(alias: str) -> str:
 def _output(index: int, output: OutputRecord, ended: datetime) -> Output:
     return Output(
         index=index,
-        dataset=_text(output.dataset),
+        dataset=storable(output.dataset),
         ended=ended,
-        mode=_text(output.mode),
+        mode=storable(output.mode),
         snapshot_id=output.snapshot.id if output.snapshot is not None else None,
         rows=output.rows,
-        uncaptured=_text(output.uncaptured),
+        uncaptured=storable(output.uncaptured),
         inputs=[
-            Input(ordinal=ordinal, dataset=_text(source.dataset), snapshot_id=source.id)
+            Input(ordinal=ordinal, dataset=storable(source.dataset), snapshot_id=source.id)
             for ordinal, source in enumerate(output.inputs)
         ],
         artifacts=[_saved(ordinal, artifact) for ordinal, artifact in enumerate(output.artifacts)],
@@ -98,8 +98,3 @@ def _instant(text: str, run_id: str) -> datetime:
         return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise CorruptError(f"run {run_id} has the time {text!r}: {error}") from error
-
-
-def _text(value: str) -> str:
-    """Return `value` as databases can hold it: PostgreSQL has no NUL, none a lone surrogate."""
-    return value.replace("\0", "�").encode("utf-8", "replace").decode()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import BigInteger, Dialect, ForeignKey, ForeignKeyConstraint, Index, MetaData, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
 HEAD = "0001"
 """The newest migration; a catalog at another one is migrated when it is opened."""
@@ -31,8 +31,22 @@ class Instant(TypeDecorator[datetime]):
         return None if value is None else _EPOCH + timedelta(microseconds=value)
 
 
-# Byte order everywhere: a prefix is an index range, and no locale update can break an index.
-Name = Text().with_variant(Text(collation="C"), "postgresql")
+def storable(value: str) -> str:
+    """Return `value` as databases can hold it: PostgreSQL has no NUL, none a lone surrogate."""
+    return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+class Name(TypeDecorator[str]):
+    """A text, sorted by its bytes: a prefix is an index range, and no locale can break an index."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
+        return Text(collation="C") if dialect.name == "postgresql" else Text()
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else storable(value)
 
 
 class Base(DeclarativeBase):
