@@ -24,7 +24,8 @@ def _make_hermetic() -> tempfile.TemporaryDirectory[str]:
     Airflow reads its configuration when it is imported, so this runs before any test module is.
     """
     for name in [name for name in os.environ if name.startswith(_FOREIGN)]:
-        del os.environ[name]
+        if not name.startswith("ROW_LINEAGE_TEST_"):  # given to the tests themselves
+            del os.environ[name]
     home = tempfile.TemporaryDirectory(prefix="row-lineage-tests-")
     os.environ |= {
         "AIRFLOW_HOME": home.name,
