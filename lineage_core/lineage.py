@@ -1,0 +1,270 @@
+"""The public API: a store of captured runs, and the questions it answers (DESIGN 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lineage_core.datasets import display, local_path
+from lineage_core.errors import NotFoundError, UncapturedError, UnsupportedError
+from lineage_core.snapshot import Snapshot
+from lineage_core.store.filesystem import ArtifactStore
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lineage_core.capture.session import Capture
+    from lineage_core.catalog import Catalog, OutputRef, RebuildReport, RunSummary
+    from lineage_core.plan.program import LineageProgram
+    from lineage_core.query.answer import Answer
+    from lineage_core.query.engines.choice import Engines
+    from lineage_core.query.selection import Selection
+    from lineage_core.query.walk import Walk
+    from lineage_core.store.manifest import RunRecord
+
+_CATALOG = "catalog.db"
+_STRATEGIES = ("auto", "saved")
+_LATER = ("iterative", "replay", "index")
+
+
+def open_store(url: str = "lineage/", catalog: str | None = None) -> LineageStore:
+    """Return the store of captured runs at a path or filesystem URL.
+
+    Args:
+        url: where runs and their files are, or will be.
+        catalog: SQLAlchemy URL of the catalog; by default a SQLite file inside a local store.
+    """
+    return LineageStore(ArtifactStore(url), catalog)
+
+
+class LineageStore:
+    """Captured runs, and the questions about rows that they answer.
+
+    Rows are asked about with one of `where`, `rows` and `rids`; without, all rows are meant.
+    """
+
+    def __init__(self, artifacts: ArtifactStore, catalog: str | None = None) -> None:
+        self.artifacts = artifacts
+        self._catalog_url = catalog or _default_catalog(artifacts)
+
+    def __repr__(self) -> str:
+        return f"LineageStore({self.artifacts.url!r})"
+
+    @property
+    def url(self) -> str:
+        return self.artifacts.url
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The index over the store's runs, opened when first needed."""
+        from lineage_core.catalog import open_catalog
+
+        return open_catalog(self._catalog_url)
+
+    def capture(
+        self,
+        spark: SparkSession,
+        *,
+        job: str,
+        run_id: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        materialize: str = "auto",
+    ) -> Capture:
+        """Return a context in which every DataFrame write of `spark` is captured as one run.
+
+        Args:
+            spark: the session whose writes are captured.
+            job: the job's name.
+            run_id: a UUID; made up if not given.
+            tags: facts to find the run by later.
+            materialize: when intermediates are saved: `auto`, `inject`, `defer` or `never`.
+        """
+        from lineage_core.capture.session import Capture
+
+        return Capture(
+            self.artifacts,
+            self.catalog,
+            spark,
+            job=job,
+            run_id=run_id,
+            tags=tags,
+            materialize=materialize,
+        )
+
+    def explain(self, df: DataFrame) -> LineageProgram:
+        """Return the lineage program that a write of `df` would have, without running anything."""
+        from lineage_core.capture import read_dataframe
+        from lineage_core.infer import infer
+
+        return infer(read_dataframe(df).plan, save=True)
+
+    def backward(
+        self,
+        dataset: str,
+        where: str | None = None,
+        *,
+        rows: Sequence[Mapping[str, Any]] | None = None,
+        rids: Sequence[int] | pa.Array | None = None,
+        run: str | None = None,
+        as_of: datetime | None = None,
+        hops: int | None = None,
+        strategy: str = "auto",
+        engine: str = "auto",
+    ) -> Answer:
+        """Return which source rows the selected rows of `dataset` came from.
+
+        Args:
+            dataset: path, URI, OpenLineage or table name of something a captured run wrote.
+            where: a condition on the dataset's columns (columns, constants, comparisons, AND, OR, NOT).
+            rows: rows given by value; each gives the same columns, nulls are equal.
+            rids: row ids of the dataset's snapshot in that run.
+            run: id, or its beginning, of the run that wrote it; the newest by default.
+            as_of: the newest run committed at this (aware) moment or before.
+            hops: how many runs to go back; None for all, to the outermost datasets.
+            strategy: `saved` (what `auto` is): from the intermediates saved when the run was captured.
+            engine: `auto`, `duckdb` or `spark`.
+
+        Raises:
+            NotFoundError: no captured run wrote the dataset.
+            UncapturedError: the newest run that wrote it did so without its lineage being captured.
+            PredicateError: the selection is not valid for the dataset.
+        """
+        from lineage_core.query.answer import Answer, Direction
+
+        _check(strategy, hops)
+        walk = self._walk(engine, as_of)
+        refs = self.catalog.writers(dataset, run=run, as_of=as_of)
+        for ref in refs:
+            _need_capture(ref)
+        if rids is not None and len(refs) > 1:
+            raise UnsupportedError(
+                f"{display(refs[0].dataset)} was written by {len(refs)} appends, each with row ids of its own",
+                hint="name the run the rids belong to (run=...), or select with where= or rows=",
+            )
+        found = walk.backward(refs, lambda snapshot: _select(snapshot, where, rows, rids), hops)
+        return Answer(refs[0].dataset, Direction.BACKWARD, found)
+
+    def forward(
+        self,
+        dataset: str,
+        where: str | None = None,
+        *,
+        rows: Sequence[Mapping[str, Any]] | None = None,
+        rids: Sequence[int] | pa.Array | None = None,
+        run: str | None = None,
+        as_of: datetime | None = None,
+        hops: int | None = None,
+        strategy: str = "auto",
+        engine: str = "auto",
+    ) -> Answer:
+        """Return which output rows the selected rows of `dataset` went into.
+
+        The rows are those that the newest captured run read; without `run`, all runs that read the same
+        files are followed whose output has not been replaced since. Arguments are those of `backward`.
+
+        Raises:
+            NotFoundError: no captured run read the dataset.
+            PredicateError: the selection is not valid for the dataset.
+        """
+        from lineage_core.query.answer import Answer, Direction
+
+        _check(strategy, hops)
+        walk = self._walk(engine, as_of)
+        refs = self.catalog.readers(dataset, run=run)
+        if as_of is not None:
+            refs = [ref for ref in refs if ref.ended <= as_of]
+        refs = refs if run is not None else walk.current(refs)
+        if not refs:
+            raise NotFoundError(
+                f"no captured run read {dataset}",
+                hint="row-lineage runs lists what was read; a dataset that was written can be asked about backward",
+            )
+        found = walk.forward(refs, lambda snapshot: _select(snapshot, where, rows, rids), hops)
+        return Answer(self.catalog.dataset(dataset), Direction.FORWARD, found)
+
+    def runs(
+        self,
+        *,
+        job: str | None = None,
+        dataset: str | None = None,
+        tag: tuple[str, str] | None = None,
+        limit: int = 50,
+    ) -> list[RunSummary]:
+        """Return the newest runs: of a job, that wrote or read a dataset, that carry a tag."""
+        return self.catalog.runs(job=job, dataset=dataset, tag=tag, limit=limit)
+
+    def run(self, run_id: str) -> RunRecord:
+        """Return the record of the run whose id is, or only begins with, `run_id`."""
+        return self.artifacts.load(self.catalog.run_id(run_id))
+
+    def rebuild_catalog(self) -> RebuildReport:
+        """Make the catalog an index of exactly the runs that are committed in the store."""
+        return self.catalog.rebuild(self.artifacts)
+
+    @cached_property
+    def _engines(self) -> Engines:
+        from lineage_core.query.engines.choice import Engines
+
+        return Engines()
+
+    def _walk(self, engine: str, as_of: datetime | None) -> Walk:
+        from lineage_core.query.engines.choice import check_engine
+        from lineage_core.query.reader import Reader
+        from lineage_core.query.walk import Walk
+
+        reader = Reader(self._engines, check_engine(engine))
+        return Walk(self.artifacts, self.catalog, reader, as_of)
+
+
+def _default_catalog(artifacts: ArtifactStore) -> str:
+    root = local_path(artifacts.url)
+    if root is None:
+        raise UnsupportedError(
+            f"the store {artifacts.url} is not on this machine, so it cannot hold a SQLite catalog",
+            hint="give the URL of a database: open_store(url, catalog='postgresql+psycopg://...')",
+        )
+    return f"sqlite:///{root}/{_CATALOG}"
+
+
+def _check(strategy: str, hops: int | None) -> None:
+    if strategy in _LATER:
+        raise UnsupportedError(
+            f"strategy {strategy!r} is not available in this version",
+            hint="use strategy='saved', for runs captured with intermediates saved",
+        )
+    if strategy not in _STRATEGIES:
+        raise NotFoundError(f"there is no strategy {strategy!r}", hint="use 'auto' or 'saved'")
+    if hops is not None and hops < 1:
+        raise UnsupportedError(
+            f"hops={hops} asks for nothing", hint="use 1 for one run, None for all"
+        )
+
+
+def _need_capture(ref: OutputRef) -> None:
+    if ref.uncaptured:
+        raise UncapturedError(
+            f"run {ref.run_id} wrote {display(ref.dataset)}, but its lineage was not captured: {ref.uncaptured}",
+            hint="run the job again under capture, or ask about an older run (run=..., as_of=...)",
+        )
+
+
+def _select(
+    snapshot: Snapshot,
+    where: str | None,
+    rows: Sequence[Mapping[str, Any]] | None,
+    rids: Sequence[int] | pa.Array | None,
+) -> Selection:
+    from lineage_core.errors import PredicateError
+    from lineage_core.query import selection
+    from lineage_core.query.where import parse_where
+
+    if sum(given is not None for given in (where, rows, rids)) > 1:
+        raise PredicateError("where, rows and rids exclude each other", hint="give one of them")
+    if where is not None:
+        return selection.Where(parse_where(where, snapshot))
+    if rows is not None:
+        return selection.rows(rows, snapshot)
+    return selection.EVERYTHING if rids is None else selection.rids(rids, snapshot)

@@ -1,0 +1,323 @@
+"""The answer to a lineage question: per dataset, which rows, and how exact that is.
+
+An answer is a description until someone asks for counts, rids, rows or pairs; what was read is kept. Its
+relations may go over several runs: a `Part` is a path through one run's program and what it goes on from.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from threading import RLock
+from typing import TypeVar, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_core.datasets import canonical, display
+from lineage_core.errors import AmbiguousError, NotFoundError, UncapturedError, UnsupportedError
+from lineage_core.query.columns import close_matches, find_column
+from lineage_core.query.evaluate import IN_RID, OUT_RID, Path
+from lineage_core.query.pairing import SCHEMA, carried_pairs, compose, in_files, sorted_pairs
+from lineage_core.query.reader import Reader, need_rids
+from lineage_core.query.selection import Rids
+from lineage_core.snapshot import Snapshot
+
+T = TypeVar("T")
+
+
+class Precision(StrEnum):
+    """How the rows of an answer relate to the true lineage."""
+
+    EXACT = "exact"
+    SUPERSET = "superset"
+    UNKNOWN = "unknown"
+
+
+class Direction(StrEnum):
+    """Which way a question goes: to what rows came from, or to what they went into."""
+
+    BACKWARD = "backward"
+    FORWARD = "forward"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One way to a dataset: a path through one run's program.
+
+    Attributes:
+        path: the path.
+        reasons: why its rows may be too many; empty when exact.
+        before: what it goes on from; None when it starts at the rows asked about.
+    """
+
+    path: Path
+    reasons: tuple[str, ...] = ()
+    before: SourceAnswer | None = None
+
+    @property
+    def at(self) -> int:
+        """The place in the run's plan of the scan (the write) it ends at."""
+        return self.path.relations.program.steps[self.path.steps[-1]].at
+
+
+class SourceAnswer:
+    """The rows of one snapshot of a dataset that an answer consists of.
+
+    Attributes:
+        dataset: the dataset's name.
+        snapshot: the state of it that the rows, and their rids, belong to.
+        parts: the ways the rows were reached: the occurrences of a dataset that was read more than once.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        parts: Sequence[Part],
+        reader: Reader,
+        *,
+        gap: str = "",
+        files: frozenset[int] | None = None,
+    ) -> None:
+        """Describe an answer.
+
+        Args:
+            gap: why the rows are not where the lineage really ends; empty when they are.
+            files: numbers of the only files whose rows belong to the answer; None for all.
+        """
+        self.dataset = snapshot.dataset
+        self.snapshot = snapshot
+        self.parts = tuple(parts)
+        self._reader = reader
+        self._gap = gap
+        self._files = files
+        self._lock = RLock()
+        self._kept: dict[object, object] = {}
+
+    @property
+    def precision(self) -> Precision:
+        """How the rows relate to the true lineage: the worst of all that led to them."""
+        if self._gap or not self.snapshot.format:
+            return Precision.UNKNOWN
+        return Precision.SUPERSET if self.reasons else Precision.EXACT
+
+    @property
+    def reason(self) -> str:
+        """Why the answer is not exact; empty when it is."""
+        return "; ".join(self.reasons)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The single reasons, each once, nearest to the rows asked about first."""
+        found: list[str] = []
+        for part in self.parts:
+            found += part.before.reasons if part.before is not None else ()
+            found += part.reasons
+        if not self.snapshot.format:
+            found.append("it is not known what the dataset held when it was used")
+        return tuple(dict.fromkeys([*found, self._gap] if self._gap else found))
+
+    @property
+    def occurrences(self) -> tuple[int, ...]:
+        """For each part, the place in the plan where the dataset was read (written, going forward)."""
+        return tuple(part.at for part in self.parts)
+
+    def count(self) -> int:
+        """Return how many rows there are."""
+        if self.snapshot.has_rids or not self.snapshot.format:
+            return len(self.rids())
+        part = self._only_part()
+        return self._keep("count", lambda: self._reader.count(part.path))
+
+    def rids(self, occurrence: int | None = None) -> pa.Int64Array:
+        """Return the sorted, distinct rids of the rows, or of those of one occurrence, by its position.
+
+        Raises:
+            UnsupportedError: the dataset's format has no rids, or nothing is known about its content.
+            ChangedError: a file that the answer depends on is not what it was.
+        """
+        if occurrence is None:
+            return self._keep("rids", lambda: self._rids(self.parts))
+        part = self.parts[occurrence]
+        return self._keep(occurrence, lambda: self._rids([part]))
+
+    def to_arrow(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        with_rid: bool = False,
+        occurrence: int | None = None,
+    ) -> pa.Table:
+        """Return the rows, in the order of their rids.
+
+        Args:
+            columns: names of the columns to read; all by default.
+            with_rid: put their rids before them, as column `rid`.
+            occurrence: only the rows of one occurrence, by its position.
+        """
+        numbers = range(len(self.snapshot.columns))
+        if columns is not None:
+            numbers = [find_column(self.snapshot, name) for name in columns]  # type: ignore[assignment]
+        if not self.snapshot.has_rids and self.snapshot.format:
+            if with_rid:
+                need_rids(self.snapshot)
+            part = self._only_part() if occurrence is None else self.parts[occurrence]
+            return self._reader.rows(part.path, tuple(numbers), rids=False)
+        rids = self.rids(occurrence)
+        path = self.parts[0].path
+        rows = Path(path.relations, path.steps[-1:], Rids(rids))
+        table = self._reader.rows(rows, tuple(numbers), rids=True)
+        return table if with_rid else table.drop_columns(["rid"])
+
+    def pairs(self) -> pa.Table:
+        """Return the pairs (`out_rid`, `in_rid`) of the rows asked about and these, sorted, distinct."""
+        return self._keep("pairs", self._pairs)
+
+    def __repr__(self) -> str:
+        count = self._known_count()
+        rows = "not counted yet" if count is None else f"{count} rows"
+        return f"<{type(self).__name__} {display(self.dataset)}: {rows}, {self.precision}>"
+
+    def _known_count(self) -> int | None:
+        rids = self._kept.get("rids")
+        return (
+            len(cast(pa.Array, rids))
+            if rids is not None
+            else cast("int | None", self._kept.get("count"))
+        )
+
+    def _rids(self, parts: Sequence[Part]) -> pa.Int64Array:
+        need_rids(self.snapshot)
+        if not parts:
+            raise UncapturedError(
+                f"the rows of {display(self.dataset)} cannot be told: {self._gap}"
+            )
+        found = [self._reader.rids(part.path) for part in parts]
+        rids = found[0] if len(found) == 1 else pc.unique(pa.concat_arrays(found)).sort()
+        return rids if self._files is None else rids.filter(in_files(rids, self._files))
+
+    def _pairs(self) -> pa.Table:
+        need_rids(self.snapshot)
+        found = [_pairs_of(part, self._reader) for part in self.parts]
+        table = sorted_pairs(pa.concat_tables([SCHEMA.empty_table(), *found]))
+        if self._files is None:
+            return table
+        column = IN_RID if self.parts and _goes_down(self.parts[0]) else OUT_RID
+        return table.filter(in_files(table.column(column).combine_chunks(), self._files))
+
+    def _only_part(self) -> Part:
+        if len(self.parts) == 1:
+            return self.parts[0]
+        raise UnsupportedError(
+            f"{display(self.dataset)} was read {len(self.parts)} times, and its rows have no ids to tell "
+            "the same row from an equal one",
+            hint="ask for one occurrence: to_arrow(occurrence=0)",
+        )
+
+    def _keep(self, key: object, compute: Callable[[], T]) -> T:
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = compute()
+            return cast(T, self._kept[key])
+
+
+class Answer:
+    """The answer to one question: `sources` going backward, `outputs` going forward.
+
+    Attributes:
+        dataset: what was asked about.
+        direction: which way.
+    """
+
+    def __init__(self, dataset: str, direction: Direction, found: Iterable[SourceAnswer]) -> None:
+        self.dataset = dataset
+        self.direction = direction
+        self._found = tuple(found)
+
+    @property
+    def sources(self) -> tuple[SourceAnswer, ...]:
+        """The datasets that the rows came from, in the order of their names."""
+        return self._going(Direction.BACKWARD)
+
+    @property
+    def outputs(self) -> tuple[SourceAnswer, ...]:
+        """The datasets that the rows went into, in the order of their names."""
+        return self._going(Direction.FORWARD)
+
+    def __getitem__(self, dataset: str) -> SourceAnswer:
+        """Return the answer about one dataset, by its name or the end of its name."""
+        found = [answer for answer in self._found if _is_called(answer.dataset, dataset)]
+        if len(found) == 1:
+            return found[0]
+        names = sorted({display(answer.dataset) for answer in (found or self._found)})
+        if not found:
+            raise NotFoundError(
+                f"the answer has no dataset {dataset!r}", hint=close_matches(dataset, names)
+            )
+        raise AmbiguousError(
+            f"the answer has {len(found)} datasets called {dataset!r}: {', '.join(names)}",
+            hint="look through sources or outputs; each has its own pairs()",
+        )
+
+    def pairs(self, dataset: str) -> pa.Table:
+        """Return the pairs (`out_rid`, `in_rid`) of the rows asked about and those of `dataset`.
+
+        Raises:
+            NotFoundError: the answer has no such dataset; the hint names similar ones.
+            AmbiguousError: it has several.
+            UnsupportedError: the rows of one side have no ids.
+        """
+        return self[dataset].pairs()
+
+    def __repr__(self) -> str:
+        lines = ["  ".join(row) for row in self._lines()]
+        return "\n".join([f"<Answer {self.direction} from {display(self.dataset)}>", *lines])
+
+    def _repr_html_(self) -> str:
+        cells = (
+            ("".join(f"<td>{html.escape(cell)}</td>" for cell in row)) for row in self._lines()
+        )
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        head = "<tr><th>dataset</th><th>rows</th><th>precision</th><th>reason</th></tr>"
+        title = html.escape(f"{self.direction} from {display(self.dataset)}")
+        return f"<table><caption>{title}</caption>{head}{body}</table>"
+
+    def _lines(self) -> Iterable[tuple[str, str, str, str]]:
+        for answer in self._found:
+            count = answer._known_count()
+            rows = "not counted yet" if count is None else f"{count:,}"
+            yield display(answer.dataset), rows, answer.precision, answer.reason
+
+    def _going(self, direction: Direction) -> tuple[SourceAnswer, ...]:
+        if self.direction is direction:
+            return self._found
+        has = "sources" if self.direction is Direction.BACKWARD else "outputs"
+        raise UnsupportedError(f"a {self.direction} answer has {has} only")
+
+
+def _goes_down(part: Part) -> bool:
+    return part.path.steps[0] == 0
+
+
+def _pairs_of(part: Part, reader: Reader) -> pa.Table:
+    pairs = reader.pairs(part.path)
+    if part.before is None:
+        return pairs
+    start = part.path.snapshots[0]
+    side = IN_RID if _goes_down(part) else OUT_RID
+    before = carried_pairs(part.before.pairs(), side, part.before.snapshot, start)
+    return compose(before, pairs) if _goes_down(part) else compose(pairs, before)
+
+
+def _is_called(dataset: str, name: str) -> bool:
+    """Whether `name` is the dataset's name, path, or the end of it, with or without the suffix."""
+    if dataset == name or (name.strip() and "\0" not in name and dataset == canonical(name)):
+        return True
+    shown = display(dataset)
+    path = f"/{dataset if shown == dataset else shown}"
+    stem = path.rpartition(".")[0] if "." in path.rpartition("/")[2] else path
+    return any(full.endswith(f"/{name.strip('/')}") for full in (path, stem)) and bool(
+        name.strip("/")
+    )

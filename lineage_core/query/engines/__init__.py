@@ -1,0 +1,1 @@
+"""The engines that evaluate lineage queries; each turns SQL trees into its dialect and runs them."""

@@ -1,0 +1,72 @@
+"""Choose the engine for a question: the one asked for, or the first that can answer exactly."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from threading import Lock
+from typing import TypeVar
+
+from lineage_core.errors import MissingExtraError, NotFoundError, UnsupportedError
+from lineage_core.query.protocol import Engine
+
+T = TypeVar("T")
+
+ENGINES = ("auto", "duckdb", "spark")
+
+
+class Engines:
+    """The engines of a store, each opened when first needed; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._duckdb: Engine | None = None
+
+    def ask(self, name: str, question: Callable[[Engine], T]) -> T:
+        """Return the answer of engine `name` to `question`.
+
+        `auto` is DuckDB, and where that refuses, Spark if the process has a session.
+
+        Raises:
+            UnsupportedError: no engine has what the question needs in exactly Spark's meaning.
+        """
+        if name == "spark":
+            return question(self._open_spark())
+        try:
+            return question(self._open_duckdb())
+        except UnsupportedError:
+            if name != "auto" or not _has_spark_session():
+                raise
+        return question(self._open_spark())
+
+    def _open_duckdb(self) -> Engine:
+        with self._lock:
+            if self._duckdb is None:
+                from lineage_core.query.engines.duckdb import DuckDBEngine
+
+                self._duckdb = DuckDBEngine()
+            return self._duckdb
+
+    def _open_spark(self) -> Engine:
+        try:
+            from lineage_core.query.engines.spark import SparkEngine
+        except ImportError:
+            raise MissingExtraError.of("spark", "engine='spark'") from None
+        return SparkEngine()
+
+
+def check_engine(name: str) -> str:
+    """Return `name` if an engine is called so.
+
+    Raises:
+        NotFoundError: none is.
+    """
+    if name not in ENGINES:
+        raise NotFoundError(f"there is no engine {name!r}", hint=f"use one of {', '.join(ENGINES)}")
+    return name
+
+
+def _has_spark_session() -> bool:
+    # Looked up, not imported: a process that has a session has imported pyspark.
+    sql = sys.modules.get("pyspark.sql")
+    return sql is not None and sql.SparkSession.getActiveSession() is not None

@@ -1,0 +1,232 @@
+"""The DuckDB engine: local Parquet files, read in the recorded order, in this process.
+
+One in-memory database serves all queries of an engine; each query has a cursor of its own, which makes
+the engine safe for threads. DuckDB's virtual columns `file_index` (the position in the list of files
+given) and `file_row_number` are the two halves of a rid. Joining on `file_row_number` as it is lets
+DuckDB skip row groups; an expression over both would not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import duckdb
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+from sqlglot import exp
+
+from lineage_core.datasets import local_path
+from lineage_core.errors import UnsupportedError
+from lineage_core.query.compile import Dialect, Sql
+from lineage_core.query.engines.duckdb_dialect import DIALECT
+from lineage_core.query.partitions import partitions
+from lineage_core.query.protocol import FILE, ROW, value
+from lineage_core.query.types import canonical, decimal_of, is_comparable, sql_type
+from lineage_core.snapshot import DataFile, Snapshot
+
+_SETTINGS = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+
+_VIRTUAL = {"file_index", "file_row_number", "filename"}
+
+_WIDENS = {
+    "short": {"TINYINT", "UTINYINT"},
+    "integer": {"TINYINT", "UTINYINT", "SMALLINT", "USMALLINT"},
+    "long": {"TINYINT", "UTINYINT", "SMALLINT", "USMALLINT", "INTEGER", "UINTEGER"},
+    "double": {"FLOAT", "TINYINT", "SMALLINT", "INTEGER"},
+    "timestamp": {
+        "TIMESTAMP",
+        "TIMESTAMP_NS",
+        "TIMESTAMP_MS",
+    },  # INT96, which has no zone of its own
+    "timestamp_ntz": {"TIMESTAMP_NS", "TIMESTAMP_MS"},
+}
+"""DuckDB types of a file whose values Spark reads unchanged as the wider type of its schema."""
+
+
+class DuckDBEngine:
+    """Answers from local Parquet files; see the module."""
+
+    dialect: Dialect = DIALECT
+
+    def __init__(self) -> None:
+        self._database = duckdb.connect(config=dict(_SETTINGS))
+        self._database.execute("SET GLOBAL TimeZone = 'UTC'")
+        self._types = lru_cache(maxsize=256)(self._read_types)
+        self._nullable = lru_cache(maxsize=256)(_may_hold_nulls)
+
+    def scan(self, snapshot: Snapshot, columns: tuple[int, ...], *, rids: bool) -> exp.Select:
+        if snapshot.format != "parquet":
+            raise UnsupportedError(
+                f"the duckdb engine reads Parquet only; {snapshot.dataset} is {snapshot.format or 'unknown'}",
+                hint="ask with engine='spark'",
+            )
+        if not snapshot.files:
+            return _nothing(snapshot, columns)
+        first_partition = len(snapshot.columns) - snapshot.partition_columns
+        stored = self._types(snapshot)
+        selected: list[Sql] = [
+            _stored(snapshot, column, stored)
+            if column < first_partition
+            else _column("p", value(column))
+            for column in columns
+        ]
+        aliased: list[Sql] = [
+            exp.alias_(expr, value(column), quoted=True)
+            for expr, column in zip(selected, columns, strict=True)
+        ]
+        if rids:
+            index = exp.Cast(this=_column("x", "file_index"), to=sql_type("long"))
+            aliased.append(exp.alias_(index, FILE, quoted=True))
+            aliased.append(exp.alias_(_column("x", "file_row_number"), ROW, quoted=True))
+        query = exp.select(*(aliased or [exp.Literal.number(1)])).from_(_files(snapshot, "x"))
+        if any(column >= first_partition for column in columns):
+            on = exp.EQ(this=_column("p", FILE), expression=_column("x", "file_index"))
+            query = query.join(partitions(snapshot, columns, DIALECT).subquery("p"), on=on)
+        return query
+
+    def never_null(self, snapshot: Snapshot, column: int) -> bool:
+        if (
+            snapshot.format != "parquet"
+            or column >= len(snapshot.columns) - snapshot.partition_columns
+        ):
+            return False
+        return snapshot.columns[column].name not in self._nullable(snapshot)
+
+    def run(self, query: exp.Query, tables: Mapping[str, pa.Table]) -> pa.Table:
+        with self._database.cursor() as cursor:
+            for name, table in tables.items():
+                cursor.register(name, table)
+            try:
+                result = cursor.sql(query.sql("duckdb", identify=True))
+                return result.to_arrow_table()
+            finally:
+                for name in tables:
+                    cursor.unregister(name)
+
+    def _read_types(self, snapshot: Snapshot) -> dict[str, str]:
+        """Return DuckDB's types of the files' columns, by lower-case name."""
+        query = exp.select("*").from_(_files(snapshot, "x"))
+        with self._database.cursor() as cursor:
+            relation = cursor.sql(query.sql("duckdb", identify=True))
+            names, types = list(relation.columns), [str(type) for type in relation.types]
+        if _VIRTUAL.intersection(name.lower() for name in names):
+            raise UnsupportedError(
+                f"{snapshot.dataset} has a column named like DuckDB's own row numbers",
+                hint="ask with engine='spark'",
+            )
+        return {name.lower(): type for name, type in zip(names, types, strict=True)}
+
+
+def _nothing(snapshot: Snapshot, columns: tuple[int, ...]) -> exp.Select:
+    empty = {value(i): _null(snapshot.columns[i].type) for i in columns}
+    empty |= {FILE: _null("long"), ROW: _null("long")}
+    aliased = [exp.alias_(expr, name, quoted=True) for name, expr in empty.items()]
+    return exp.select(*aliased).where(exp.false())
+
+
+def _null(type: str) -> Sql:
+    return exp.Cast(this=exp.null(), to=sql_type(type)) if is_comparable(type) else exp.null()
+
+
+def _stored(snapshot: Snapshot, column: int, stored: Mapping[str, str]) -> Sql:
+    """Return the values of a column of the files as values of the snapshot's type."""
+    name, type = snapshot.columns[column].name, canonical(snapshot.columns[column].type)
+    same_name = [other for other in snapshot.columns if other.name.lower() == name.lower()]
+    if len(same_name) > 1:
+        raise UnsupportedError(
+            f"{snapshot.dataset} has columns that differ in case only: {name}",
+            hint="ask with engine='spark'",
+        )
+    found = stored.get(name.lower())
+    if found is None:
+        return _null(type)  # Spark reads a column that no file has as nulls
+    sql = _column("x", name)
+    if not is_comparable(type) or found == _duckdb_name(type):
+        return sql
+    if found in _WIDENS.get(type, ()) or _is_narrower_decimal(found, type):
+        return exp.Cast(this=sql, to=sql_type(type))
+    raise UnsupportedError(
+        f"column {name} of {snapshot.dataset} is {type} to Spark, but DuckDB reads it as {found}",
+        hint="ask with engine='spark'",
+    )
+
+
+def _duckdb_name(type: str) -> str:
+    return {
+        "string": "VARCHAR",
+        "binary": "BLOB",
+        "float": "FLOAT",
+        "integer": "INTEGER",
+        "timestamp": "TIMESTAMP WITH TIME ZONE",
+    }.get(type, sql_type(type).sql("duckdb").replace(", ", ","))
+
+
+def _is_narrower_decimal(found: str, type: str) -> bool:
+    decimal = decimal_of(type)
+    other = decimal_of(found.lower())
+    if decimal is None or other is None:
+        return False
+    return decimal[1] >= other[1] and decimal[0] - decimal[1] >= other[0] - other[1]
+
+
+def _files(snapshot: Snapshot, alias: str) -> exp.Table:
+    paths: list[Sql] = [exp.Literal.string(_pattern(snapshot, file)) for file in snapshot.files]
+    options = {
+        "union_by_name": len(paths) > 1,
+        "hive_partitioning": False,
+        "binary_as_string": False,
+    }
+    arguments: list[Sql] = [exp.Array(expressions=paths)]
+    for name, on in options.items():
+        arguments.append(exp.EQ(this=exp.to_identifier(name), expression=exp.Boolean(this=on)))
+    function = exp.Anonymous(this="read_parquet", expressions=arguments)
+    return exp.Table(
+        this=function, alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
+    )
+
+
+def _pattern(snapshot: Snapshot, file: DataFile) -> str:
+    """Return the glob pattern that matches just this file: DuckDB reads every path as a pattern."""
+    path = local_path(file.path)
+    if path is None:
+        raise UnsupportedError(
+            f"the duckdb engine reads local files only; {snapshot.dataset} is elsewhere",
+            hint="ask with engine='spark'",
+        )
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path)
+
+
+def _column(table: str, name: str) -> exp.Column:
+    return exp.column(name, table=table, quoted=True)
+
+
+def _may_hold_nulls(snapshot: Snapshot) -> frozenset[str]:
+    """Return the names of the snapshot's columns of which the footers do not say that no value is null."""
+    names = {column.name.lower(): column.name for column in snapshot.columns}
+    sure = set(names)
+    for file in snapshot.files:
+        filesystem, inner = pafs.FileSystem.from_uri(file.path)
+        with filesystem.open_input_file(inner) as source:
+            sure &= _without_nulls(pq.read_metadata(source))
+    return frozenset(name for lower, name in names.items() if lower not in sure)
+
+
+def _without_nulls(footer: pq.FileMetaData) -> set[str]:
+    if not footer.num_rows:
+        return {name.lower() for name in footer.schema.names}
+    counts: dict[str, bool] = {}
+    for group in range(footer.num_row_groups):
+        for index in range(footer.num_columns):
+            column = footer.row_group(group).column(index)
+            statistics = column.statistics
+            known = (
+                statistics is not None and statistics.has_null_count and not statistics.null_count
+            )
+            name = column.path_in_schema.lower()
+            counts[name] = counts.get(name, True) and known
+    return {name for name, sure in counts.items() if sure}

@@ -1,0 +1,46 @@
+"""What a query engine is: it names base relations, runs SQL trees, and knows a little about its data.
+
+A base relation has columns `file` and `row` (the two halves of a rid, where the format has rids) and `k0`,
+`k1`, ... for the snapshot's columns by position, each as a value of the column's Spark type. Everything
+above base relations is built once, from trees, by `query.evaluate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import pyarrow as pa
+from sqlglot import exp
+
+from lineage_core.query.compile import Dialect
+from lineage_core.snapshot import Snapshot
+
+FILE = "file"
+ROW = "row"
+
+
+def value(column: int) -> str:
+    """Return the name that column number `column` of a snapshot has in its base relation."""
+    return f"k{column}"
+
+
+class Engine(Protocol):
+    """Evaluates SQL trees over snapshots; safe to use from several threads."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the engine says what predicates mean."""
+
+    def scan(self, snapshot: Snapshot, columns: tuple[int, ...], *, rids: bool) -> exp.Select:
+        """Return the base relation of `snapshot` with `columns`, and with `file` and `row` if asked.
+
+        Raises:
+            UnsupportedError: the engine cannot read the snapshot exactly as Spark does.
+        """
+
+    def never_null(self, snapshot: Snapshot, column: int) -> bool:
+        """Whether a column is known to hold no null; equality then needs no care for them."""
+
+    def run(self, query: exp.Query, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Return the rows of `query`, which may name `tables`; instants come as UTC microseconds."""

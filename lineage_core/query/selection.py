@@ -1,0 +1,138 @@
+"""Which rows a question is about: those where a predicate holds, those of given rids, or those equal to rows.
+
+A selection is of one snapshot. Its columns are the snapshot's, by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lineage_core.errors import NotFoundError, PredicateError, UnsupportedError
+from lineage_core.plan.expr import TRUE, Expr
+from lineage_core.query.columns import find_column
+from lineage_core.query.protocol import value
+from lineage_core.query.types import arrow_type, is_comparable
+from lineage_core.snapshot import RID_SHIFT, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The rows for which `predicate` is true; `Column(i)` is column number `i` of the snapshot."""
+
+    predicate: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rids:
+    """The rows of the sorted, distinct `rids` (int64)."""
+
+    rids: pa.Int64Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The rows that agree, nulls equal, with a row of `values`, whose columns are `k<i>` for `columns`."""
+
+    columns: tuple[int, ...]
+    values: pa.Table
+
+
+Selection: TypeAlias = Where | Rids | Rows
+
+EVERYTHING = Where(TRUE)
+
+
+def rids(values: Sequence[int] | pa.Array | pa.ChunkedArray, snapshot: Snapshot) -> Rids:
+    """Return the selection of the rows `values` of `snapshot`.
+
+    Raises:
+        UnsupportedError: the snapshot's format has no rids.
+        NotFoundError: a rid is none of this snapshot's.
+    """
+    if not snapshot.has_rids:
+        raise UnsupportedError(
+            f"{snapshot.dataset} has no row ids: its format is {snapshot.format or 'not known'}",
+            hint="select with where= or rows=",
+        )
+    array = _as_int64(values)
+    if array.null_count:
+        raise NotFoundError(
+            "a rid is null", hint="rids are integers, as an answer's rids() gives them"
+        )
+    distinct = pc.unique(array).sort()
+    if len(distinct):
+        first, last = distinct[0].as_py(), distinct[-1].as_py()
+        if first < 0 or last >> RID_SHIFT >= len(snapshot.files):
+            wrong = first if first < 0 else last
+            raise NotFoundError(
+                f"{wrong} is no rid of {snapshot.dataset}, which has {len(snapshot.files)} files",
+                hint="rids belong to one snapshot; take them from an answer about the same run",
+            )
+    return Rids(distinct)
+
+
+def rows(values: Sequence[Mapping[str, Any]], snapshot: Snapshot) -> Rows:
+    """Return the selection of the rows of `snapshot` that agree with one of `values` in the given columns.
+
+    Raises:
+        PredicateError: the rows do not all give the same columns, or a value does not have its column's type.
+        NotFoundError: the snapshot has no such column.
+    """
+    names = _same_names(values)
+    columns = tuple(find_column(snapshot, name) for name in names)
+    if len(set(columns)) < len(columns):
+        raise PredicateError(
+            f"rows give a column of {snapshot.dataset} twice", hint="mind upper and lower case"
+        )
+    arrays = {
+        value(column): _typed(snapshot, column, [row[name] for row in values])
+        for name, column in zip(names, columns, strict=True)
+    }
+    return Rows(columns, pa.table(arrays))
+
+
+def _same_names(values: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    shapes = {tuple(sorted(row)) for row in values}
+    if len(shapes) == 1 and (names := shapes.pop()):
+        return names
+    what = "rows give different columns" if shapes else "rows gives no column"
+    raise PredicateError(what, hint="give every row as a dict of the same columns, at least one")
+
+
+def _typed(snapshot: Snapshot, column: int, values: list[Any]) -> pa.Array:
+    name, type = snapshot.columns[column].name, snapshot.columns[column].type
+    if not is_comparable(type):
+        raise PredicateError(
+            f"column {name} of {snapshot.dataset} has type {type}, which cannot be compared",
+            hint="leave it out of rows",
+        )
+    try:
+        return pa.array(values, arrow_type(type))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        # The error's own text quotes values, of which only the caller's are fit to be seen.
+        raise PredicateError(
+            f"a value given for column {name} of {snapshot.dataset} is no {type}",
+            hint="give Python values of the column's type; dates as datetime.date, decimals as Decimal",
+        ) from None
+
+
+def _as_int64(values: Sequence[int] | pa.Array | pa.ChunkedArray) -> pa.Int64Array:
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    try:
+        if isinstance(values, pa.Array):
+            if not pa.types.is_integer(values.type):
+                raise pa.ArrowTypeError("not integers")
+            return values.cast(pa.int64())
+        if any(isinstance(item, bool) for item in values):
+            raise pa.ArrowTypeError("not integers")
+        return pa.array(list(values), pa.int64())
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, OverflowError):
+        raise PredicateError(
+            "rids must be 64-bit integers", hint="take them from an answer's rids()"
+        ) from None
