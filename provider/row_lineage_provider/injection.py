@@ -35,7 +35,7 @@ def injected(function: Callable[..., Any], values: Mapping[str, object]) -> Call
     def call(*args: Any, **kwargs: Any) -> Any:
         given = rest.bind(*args, **kwargs).arguments | dict(values)
         ordered = {name: given[name] for name in signature.parameters if name in given}
-        bound = inspect.BoundArguments(signature, ordered)  # type: ignore[arg-type]
+        bound = inspect.BoundArguments(signature, ordered)
         return function(*bound.args, **bound.kwargs)
 
     call.__signature__ = rest  # type: ignore[attr-defined]
@@ -45,4 +45,4 @@ def injected(function: Callable[..., Any], values: Mapping[str, object]) -> Call
 
 def _original(function: Callable[..., Any]) -> Callable[..., Any]:
     # Not `__wrapped__`: that may be a decorator of the user's, which must not be undone.
-    return getattr(function, _ORIGINAL, function)  # type: ignore[no-any-return]
+    return getattr(function, _ORIGINAL, function)

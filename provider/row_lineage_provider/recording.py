@@ -19,8 +19,8 @@ from row_lineage_provider.run_id import lineage_run_id
 
 if TYPE_CHECKING:
     from airflow.sdk.types import Logger
+    from lineage_core.capture.session import Capture
 
-    from lineage_core import Capture
     from lineage_core.store.manifest import OutputRecord
 
 

@@ -10,7 +10,7 @@ from airflow.sdk import BaseHook
 from row_lineage_provider.settings import DEFAULT_CONN_ID, store_address
 
 if TYPE_CHECKING:
-    from lineage_core import LineageStore
+    from lineage_core.lineage import LineageStore
 
 
 class RowLineageHook(BaseHook):
@@ -36,7 +36,7 @@ class RowLineageHook(BaseHook):
 
     def get_store(self) -> LineageStore:
         """Return the opened store; raise `LineageError` when it cannot be opened."""
-        from lineage_core import open_store
+        from lineage_core.lineage import open_store
 
         address = store_address(self._store, self._conn_id)
         _mask(address.store)

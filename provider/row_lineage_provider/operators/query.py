@@ -15,7 +15,7 @@ from row_lineage_provider.settings import DEFAULT_CONN_ID
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from lineage_core import LineageStore
+    from lineage_core.lineage import LineageStore
 
 
 class RowLineageQueryOperator(BaseOperator):
