@@ -19,8 +19,8 @@ from row_lineage_provider.run_id import lineage_run_id
 
 if TYPE_CHECKING:
     from airflow.sdk.types import Logger
-    from lineage_core.capture.session import Capture
 
+    from lineage_core.capture.session import Capture
     from lineage_core.store.manifest import OutputRecord
 
 
@@ -112,7 +112,7 @@ class Recording(AbstractContextManager[Any]):
         if self._capture is not None:
             try:
                 self._capture.__exit__(kind, error, traceback)
-                self.record = self._run.record
+                self.record = self._run.record or self.record
             except Exception as raised:
                 if raised is not error:
                     self._uncaptured("could not be finished", raised)

@@ -13,15 +13,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lineage_core.errors import LineageError
-
 SECTION = "row_lineage"
 DEFAULT_CONN_ID = "row_lineage_default"
 DEFAULT_FOLDER = "row_lineage"
-
-
-class SettingsError(LineageError, ValueError):
-    """An option of `[row_lineage]`, or a field of the connection, has not the form it needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +53,7 @@ def store_address(store: str | None = None, conn_id: str = DEFAULT_CONN_ID) -> S
         conn_id: the connection to ask next; that it does not exist is no error.
 
     Raises:
-        SettingsError: the connection is there and names no store.
+        NotFoundError: the connection is there and names no store.
     """
     if store:
         return StoreAddress(store)
@@ -75,7 +69,7 @@ def spark_settings(
     """Return the Spark session to open; `conf` is added to what the configuration says.
 
     Raises:
-        SettingsError: `[row_lineage] spark_conf` is not a JSON object of strings.
+        UnsupportedError: `[row_lineage] spark_conf` is not a JSON object of strings.
     """
     properties = _properties(_option("spark_conf")) | dict(conf or {})
     return SparkSettings(
@@ -97,7 +91,9 @@ def _from_connection(conn_id: str) -> StoreAddress | None:
     except AirflowNotFoundException:
         return None
     if not extra.get("store"):
-        raise SettingsError(
+        from lineage_core.errors import NotFoundError
+
+        raise NotFoundError(
             f"connection {conn_id!r} names no store", hint="fill in its field `store`, or delete it"
         )
     return StoreAddress(str(extra["store"]), extra.get("catalog") or None)
@@ -115,7 +111,9 @@ def _properties(text: str) -> dict[str, str]:
     except ValueError:
         tree = None
     if not isinstance(tree, dict) or not all(isinstance(value, str) for value in tree.values()):
-        raise SettingsError(
+        from lineage_core.errors import UnsupportedError
+
+        raise UnsupportedError(
             f"[{SECTION}] spark_conf is not a JSON object of strings",
             hint='write it like {"spark.driver.memory": "4g"}',
         )

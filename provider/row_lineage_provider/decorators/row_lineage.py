@@ -19,8 +19,9 @@ from row_lineage_provider.operators.capture import RowLineageCaptureOperator
 
 if TYPE_CHECKING:
     from airflow.sdk.bases.decorator import Task
-    from lineage_core.capture.session import Capture
     from pyspark.sql import SparkSession
+
+    from lineage_core.capture.session import Capture
 
 P = ParamSpec("P")
 R = TypeVar("R")

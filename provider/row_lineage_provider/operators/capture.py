@@ -20,9 +20,9 @@ from row_lineage_provider.injection import injected, wanted
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors.base import OperatorLineage
     from airflow.sdk import Context
-    from lineage_core.capture.session import Capture
     from pyspark.sql import SparkSession
 
+    from lineage_core.capture.session import Capture
     from lineage_core.openlineage import RunLineage
     from lineage_core.store.manifest import RunRecord
     from row_lineage_provider.recording import TaskRun

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from lineage_core.errors import UnsupportedError
 from row_lineage_provider.report import Question, folder_of, write_report
 from row_lineage_provider.settings import DEFAULT_CONN_ID
 
@@ -128,6 +127,8 @@ def _ask(store: LineageStore, question: Question) -> Iterable[Any]:
         case "forward":
             return store.forward(question.dataset, **question.arguments()).outputs
         case other:
+            from lineage_core.errors import UnsupportedError
+
             raise UnsupportedError(f"there is no direction {other!r}", hint="backward or forward")
 
 
