@@ -1,15 +1,28 @@
-"""What a scan of a plan reads: which dataset, and its files as they were when it was read."""
+"""What a scan of a plan reads: which dataset, and its files as they were when it was read.
+
+Spark lists a dataset's files once, when it is first named, and reads those. That list is taken
+before the write (`list_files`), and held against the disk after it (`take`): a file that changed in
+between makes the lineage worthless, and is an error.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from posixpath import commonpath
 from typing import Any
 
+from pyspark.sql import SparkSession
+
+from lineage_core import snapshot
+from lineage_core.capture.literals import read_type
 from lineage_core.datasets import canonical
-from lineage_core.execute.jvm import items, option, simple_name
+from lineage_core.errors import ChangedError
+from lineage_core.execute.jvm import items, option, seq, simple_name
+from lineage_core.snapshot import ColumnType, DataFile, Snapshot
 
 _ROW_OPTIONS = frozenset(
     [
@@ -87,6 +100,21 @@ class Source:
     schema: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files Spark reads for a scan, by its own list: each without digest.
+
+    Attributes:
+        columns: the dataset's columns, partition columns last.
+        files: ordered by path.
+        partition_columns: how many of `columns` are partition columns.
+    """
+
+    columns: tuple[ColumnType, ...]
+    files: tuple[DataFile, ...] = ()
+    partition_columns: int = 0
+
+
 def identify(leaf: Any, number: int) -> Source:
     """Return the dataset that a Java leaf of an optimised plan scans.
 
@@ -110,6 +138,53 @@ def identify(leaf: Any, number: int) -> Source:
         row_options(_entries(relation.options())),
         str(relation.schema().simpleString()),
     )
+
+
+def list_files(spark: SparkSession, leaf: Any) -> Listing:
+    """Return the files that a Java leaf of an optimised plan scans; none if it scans no files."""
+    if simple_name(leaf) != "LogicalRelation" or simple_name(leaf.relation()) != "HadoopFsRelation":
+        return Listing(column_types(leaf.schema()))
+    relation = leaf.relation()
+    data = column_types(relation.dataSchema())
+    partition = column_types(relation.partitionSchema())
+    names = {column.name for column in partition}
+    types = [field.dataType() for field in relation.partitionSchema().fields()]
+    files = [
+        _data_file(status, values)
+        for directory in items(relation.location().listFiles(seq(spark, []), seq(spark, [])))
+        for values in [_partition(directory.values(), partition, types)]
+        for status in items(directory.files())
+    ]
+    columns = (*(column for column in data if column.name not in names), *partition)
+    files.sort(key=lambda file: file.path)
+    return Listing(columns, tuple(files), len(partition))
+
+
+def take(source: Source, listing: Listing) -> Snapshot:
+    """Return the snapshot of `source` as Spark listed it.
+
+    Raises:
+        ChangedError: a file is not what it was when Spark listed it.
+    """
+    found = snapshot.take(
+        source.dataset,
+        source.format,
+        listing.columns,
+        [(file.path, file.partition) for file in listing.files],
+        partition_columns=listing.partition_columns,
+        options=source.options,
+        alias=source.alias,
+    )
+    for now, before in zip(found.files, listing.files, strict=True):
+        if now.size != before.size or not _same_time(now.modified, before.modified):
+            raise ChangedError(f"file {now.path} was changed while the run read it")
+    return found
+
+
+def column_types(schema: Any) -> tuple[ColumnType, ...]:
+    """Return the columns of a Java `StructType`."""
+    fields = json.loads(schema.json())["fields"]
+    return tuple(ColumnType(field["name"], read_type(field["type"])) for field in fields)
 
 
 def uri(path: Any) -> str:
@@ -152,19 +227,59 @@ def _table_name(leaf: Any) -> str:
     """Return the name of the table behind a data source v2 relation; empty for anything else."""
     if not simple_name(leaf).startswith(("DataSourceV2", "StreamingDataSourceV2")):
         return ""
-    relation = leaf.relation() if simple_name(leaf) == "DataSourceV2ScanRelation" else leaf
+    return table_name(leaf.relation() if simple_name(leaf) == "DataSourceV2ScanRelation" else leaf)
+
+
+def table_name(relation: Any) -> str:
+    """Return the made-up dataset name of a Java data source v2 relation."""
     return f"table:{relation.table().name()}"
 
 
 def _jdbc_name(relation: Any) -> str:
-    """Return URL and table of a JDBC relation, without user, password and parameters."""
     if simple_name(relation) != "JDBCRelation":
         return ""
     options = relation.jdbcOptions()
-    url = re.split(r"[?;]", str(options.url()))[0]
-    url = re.sub(r"(?<=[:/])[^:/@]*(:|/)[^@]*@", "", url)
-    return f"{url}/{options.tableOrQuery()}" if _is_name(options.tableOrQuery()) else url
+    return without_secrets(str(options.url()), str(options.tableOrQuery()))
+
+
+def without_secrets(url: str, table: str) -> str:
+    """Return the name of a database table: its URL without user, password and parameters."""
+    place = re.sub(r"(?<=[:/])[^:/@]*[:/][^@]*@", "", re.split(r"[?;]", url)[0])
+    return f"{place}/{table}" if _is_name(table) else place
 
 
 def _is_name(table: str) -> bool:
     return re.fullmatch(r"[\w.\"`]+", table) is not None
+
+
+def _data_file(status: Any, partition: tuple[str | None, ...]) -> DataFile:
+    return DataFile(
+        uri(status.getPath()), status.getLen(), status.getModificationTime(), "", partition
+    )
+
+
+def _same_time(now: int, listed: int) -> bool:
+    # Object stores keep whole seconds, and clients differ in rounding the rest.
+    return now == listed or (0 in (now % 1000, listed % 1000) and now // 1000 == listed // 1000)
+
+
+def _partition(
+    row: Any, columns: tuple[ColumnType, ...], types: list[Any]
+) -> tuple[str | None, ...]:
+    """Return the partition values of a Java row of Catalyst's internal values, as text."""
+    values = (row.get(i, type) for i, type in enumerate(types))
+    return tuple(_text(value, c.type) for value, c in zip(values, columns, strict=True))
+
+
+def _text(value: Any, type: str) -> str | None:
+    if value is None:
+        return None
+    match type:
+        case "date":
+            return str(date(1970, 1, 1) + timedelta(days=value))
+        case "timestamp" | "timestamp_ntz":
+            return str(datetime(1970, 1, 1) + timedelta(microseconds=value))
+        case "boolean":
+            return "true" if value else "false"
+        case _:
+            return str(value)

@@ -26,6 +26,16 @@ def option(value: Any) -> Any | None:
     return value.get() if value.isDefined() else None
 
 
+def some(spark: SparkSession, value: Any) -> Any:
+    """Return `value` as a Scala `Some`."""
+    return java_class(spark, "scala.Some")(value)
+
+
+def none(spark: SparkSession) -> Any:
+    """Return Scala's `None`."""
+    return scala_object(spark, "scala.None")
+
+
 def seq(spark: SparkSession, values: Iterable[Any]) -> Any:
     """Return `values` as a Scala `Seq`."""
     return java_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(list(values))

@@ -1,0 +1,324 @@
+"""One write: met before it runs, saved and recorded after it, and never in its way.
+
+Whatever goes wrong in here ends as the reason why the output is uncaptured; the user's write runs
+all the same. Reasons name the stage and the kind of error, never a value.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from lineage_core.capture import outputs, sources
+from lineage_core.capture.catalyst import CapturedPlan, read_plan
+from lineage_core.capture.optimise import optimise
+from lineage_core.capture.writes import Write, analyse, describe
+from lineage_core.errors import LineageError, UnsupportedError
+from lineage_core.execute import choose, defer, inject, saved
+from lineage_core.execute.jvm import preorder
+from lineage_core.infer import infer
+from lineage_core.plan.expr import Column
+from lineage_core.plan.program import LineageProgram
+from lineage_core.plan.relation import Named, Plan, Project, output
+from lineage_core.plan.traverse import nodes
+from lineage_core.snapshot import ColumnType, Snapshot
+from lineage_core.store.manifest import Artifact, Materialize, OutputRecord, Timing
+
+T = TypeVar("T")
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What is known of a write before it runs.
+
+    Attributes:
+        captured: its plan.
+        listings: the files each source is read from.
+        program: its lineage.
+        columns: the written columns.
+    """
+
+    captured: CapturedPlan
+    listings: tuple[sources.Listing, ...]
+    program: LineageProgram
+    columns: tuple[ColumnType, ...]
+
+
+@dataclass
+class Attempt:
+    """The capture of one write.
+
+    Args:
+        spark: the session that writes.
+        place: where intermediates go.
+        wish: when they are saved.
+        command: gives the Java command of the write, not analyzed.
+        can_inject: whether the write can be given other rows to write.
+    """
+
+    spark: SparkSession
+    place: saved.Place
+    wish: Materialize
+    command: Callable[[], Any]
+    can_inject: bool
+    record: OutputRecord | None = None
+    _write: Write | None = None
+    _before: outputs.Folder = outputs.NOTHING
+    _facts: _Facts | None = None
+    _artifacts: list[Artifact] = field(default_factory=list)
+    _waiting: list[int] = field(default_factory=list)
+    _seconds: dict[str, float] = field(default_factory=dict)
+    _stage: str = ""
+    _failure: str = ""
+
+    def run(self, call: Callable[[Any], T]) -> T:
+        """Run the user's write and return what it returns; `record` tells of it afterwards.
+
+        Args:
+            call: runs the write, of the Java Dataset given, or of the user's own rows for None.
+        """
+        try:
+            self._guarded(self._meet)
+            rows = self._guarded(self._inject)
+            result = self._call(call, rows)
+        except BaseException:
+            self._discard()
+            raise
+        self._finish()
+        return result
+
+    def _call(self, call: Callable[[Any], T], rows: Any) -> T:
+        with self._timed("write"):
+            if rows is None:
+                return call(None)
+            try:
+                return call(rows)
+            except Exception as error:
+                # Whatever it was: with the user's own rows it either works or fails as it should.
+                _logger.warning("a rebuilt plan could not be written: %s", _kind(error))
+                self._undo()
+                return call(None)
+
+    def _guarded(self, step: Callable[[], T]) -> T | None:
+        """Return the result of `step`; None, and the write uncaptured, if it fails."""
+        if self._failure:
+            return None
+        try:
+            return step()
+        except Exception as error:
+            self._fail(error)
+            return None
+
+    def _fail(self, error: BaseException) -> None:
+        self._failure = f"{self._stage}: {_reason(error)}"
+        _logger.warning("row lineage not captured: %s", self._failure)
+        _logger.debug("", exc_info=error)
+        self._discard()
+
+    def _discard(self) -> None:
+        self._artifacts.clear()
+        self._waiting.clear()
+        try:
+            self.place.remove()
+        except Exception as error:
+            _logger.warning("saved intermediates could not be removed: %s", _kind(error))
+
+    def _meet(self) -> None:
+        with self._timed("analyse"):
+            write = self._write = describe(self.spark, analyse(self.spark, self.command()))
+            if write is None:
+                return
+            if not write.format:
+                raise UnsupportedError(f"{write.dataset} is not a folder of files")
+            self._before = outputs.look(write.dataset)
+        with self._timed("optimise"):
+            optimised = optimise(self.spark, write.query)
+            captured = read_plan(self.spark, optimised)
+            plan = _renamed(captured.plan, write.columns)
+        with self._timed("sources"):
+            listings = self._list(captured)
+        with self._timed("infer"):
+            save = self.wish is not Materialize.NEVER
+            program = infer(plan, save=save, name=write.dataset)
+        types = sources.column_types(write.query.schema())
+        columns = tuple(
+            ColumnType(name, column.type) for name, column in zip(write.columns, types, strict=True)
+        )
+        captured = CapturedPlan(
+            plan, captured.sources, captured.leaves, captured.expr_ids, captured.java
+        )
+        self._facts = _Facts(captured, listings, program, columns)
+
+    def _list(self, captured: CapturedPlan) -> tuple[sources.Listing, ...]:
+        found: dict[int, sources.Listing] = {}
+        for number, leaf in captured.leaves:
+            listing = sources.list_files(self.spark, leaf)
+            if found.setdefault(number, listing) != listing:
+                name = captured.sources[number].dataset
+                raise UnsupportedError(f"{name} is read twice, with different files each time")
+        return tuple(found[number] for number in sorted(found))
+
+    def _inject(self) -> Any:
+        """Save what is to be saved before the write; return the rest of the plan as a Dataset."""
+        if self._facts is None:
+            return None
+        with self._timed("save"):
+            chosen = self._choose(self._facts, self._may_inject())
+            now = [step for step, how in chosen.items() if how is Materialize.INJECT]
+            self._waiting = [step for step in chosen if step not in now]
+            if not now:
+                return None
+            try:
+                return self._split(self._facts, now)
+            except Exception as error:
+                _logger.warning("intermediates could not be injected: %s", _kind(error))
+                self._undo()
+                return None
+
+    def _split(self, facts: _Facts, now: list[int]) -> Any:
+        steps = {number: facts.program.steps[number] for number in now}
+        rest, artifacts = inject.inject(
+            self.spark, facts.captured.java, steps, facts.captured.expr_ids, self.place
+        )
+        self._artifacts.extend(artifacts)
+        return saved.dataset(self.spark, rest)
+
+    def _may_inject(self) -> bool:
+        write = self._write
+        stays = write is not None and write.mode in ("errorifexists", "ignore")
+        if not self.can_inject or (stays and self._before.exists):
+            return False
+        return not choose.caches(self.spark)
+
+    def _choose(self, facts: _Facts, can_inject: bool) -> dict[int, Materialize]:
+        java = preorder(facts.captured.java) if facts.program.saved else []
+        by_place = {node.at: node for node in nodes(facts.captured.plan)}
+        return {
+            number: choose.choose(
+                self.wish, by_place[step.at], java[step.at], can_inject=can_inject
+            )
+            for number in facts.program.saved
+            for step in [facts.program.steps[number]]
+        }
+
+    def _undo(self) -> None:
+        """Forget an injection, so that the user's own write runs as if there had been none."""
+        self._discard()
+        if self._facts is not None:
+            try:
+                self._waiting = list(self._choose(self._facts, can_inject=False))
+            except Exception as error:
+                self._fail(error)
+        if self._write is not None and not self._before.exists:
+            outputs.clear_empty(self._write.dataset)
+
+    def _finish(self) -> None:
+        """Save what was deferred, look at what was written, and make the record."""
+        write = self._write
+        if write is None and not self._failure:
+            return
+        if write is not None and write.mode == "ignore" and self._before.exists:
+            return
+        snapshot, rows, inputs = None, -1, None
+        try:
+            snapshot = self._guarded(self._take_output)
+            rows = outputs.count(snapshot) if snapshot is not None else -1
+            self._guarded(self._defer)
+            inputs = self._guarded(self._take_sources)
+        except BaseException as error:
+            self._fail(error)
+            raise
+        finally:
+            self.record = self._record(snapshot, rows, inputs)
+
+    def _take_output(self) -> Snapshot | None:
+        if self._write is None or self._facts is None:
+            return None
+        with self._timed("output"):
+            return outputs.take(self._write, self._facts.columns, self._before)
+
+    def _defer(self) -> None:
+        facts = self._facts
+        if facts is None:
+            return
+        with self._timed("save"):
+            for number in self._waiting:
+                step = facts.program.steps[number]
+                captured = facts.captured
+                self._artifacts.append(
+                    defer.save(
+                        self.spark, captured.java, step, number, captured.expr_ids, self.place
+                    )
+                )
+
+    def _take_sources(self) -> tuple[Snapshot, ...]:
+        if self._facts is None:
+            return ()
+        with self._timed("snapshot"):
+            read = zip(self._facts.captured.sources, self._facts.listings, strict=True)
+            return tuple(sources.take(source, listing) for source, listing in read)
+
+    def _record(
+        self, snapshot: Snapshot | None, rows: int, inputs: tuple[Snapshot, ...] | None
+    ) -> OutputRecord:
+        write, facts = self._write, None if self._failure else self._facts
+        return OutputRecord(
+            write.dataset if write else "spark:unknown",
+            write.mode if write else "",
+            snapshot,
+            facts.captured.plan if facts else None,
+            facts.program if facts else None,
+            inputs or (),
+            tuple(sorted(self._artifacts, key=lambda a: a.step)),
+            str(write.query.toString()) if facts and write else "",
+            str(facts.captured.java.toString()) if facts else "",
+            rows,
+            tuple(Timing(stage, seconds) for stage, seconds in self._seconds.items()),
+            self._failure,
+        )
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        self._stage = stage
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[stage] = self._seconds.get(stage, 0.0) + time.perf_counter() - start
+
+
+def _renamed(plan: Plan, names: tuple[str, ...]) -> Plan:
+    """Return `plan` with the names its columns are written under."""
+    fields = output(plan)
+    if tuple(f.name for f in fields) == names:
+        return plan
+    columns = (
+        Named(f.id, name, Column(f.id, f.type), f.type)
+        for f, name in zip(fields, names, strict=True)
+    )
+    return Project(plan.at, tuple(columns), plan)
+
+
+def _reason(error: BaseException) -> str:
+    return error.what if isinstance(error, LineageError) else _kind(error)
+
+
+def _kind(error: BaseException) -> str:
+    """Return the class of an error, and Spark's condition: messages may hold values of rows."""
+    match error:
+        case PySparkException():
+            return f"{type(error).__name__} {error.getCondition() or ''}".rstrip()
+        case Py4JJavaError():
+            return str(error.java_exception.getClass().getName())
+        case _:
+            return type(error).__name__

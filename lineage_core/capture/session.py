@@ -1,0 +1,133 @@
+"""A captured run: every write of a session while it lasts, committed as one record at its end."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from pyspark.sql import SparkSession
+
+from lineage_core.capture import hooks
+from lineage_core.capture.attempt import Attempt
+from lineage_core.catalog import Catalog
+from lineage_core.execute.saved import Place
+from lineage_core.store.filesystem import ArtifactStore
+from lineage_core.store.manifest import Materialize, OutputRecord, RunRecord, RunState
+
+T = TypeVar("T")
+
+_logger = logging.getLogger(__name__)
+
+
+class Capture:
+    """A context in which every DataFrame and SQL write of `spark` is captured.
+
+    Capturing never breaks the user's code: what cannot be captured is recorded with the reason.
+
+    Args:
+        artifacts: the store that takes the run.
+        catalog: its index.
+        spark: the session whose writes are met.
+        job: the job's name, free text.
+        run_id: a UUID; a new one by default.
+        tags: facts to keep with the run.
+        materialize: when intermediates are saved.
+
+    Attributes:
+        id: the run's id.
+        record: the run as committed; None before the end.
+    """
+
+    def __init__(
+        self,
+        artifacts: ArtifactStore,
+        catalog: Catalog,
+        spark: SparkSession,
+        *,
+        job: str,
+        run_id: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        materialize: Materialize | str = Materialize.AUTO,
+    ) -> None:
+        self.id = run_id or str(uuid.uuid4())
+        self.spark = spark
+        self.record: RunRecord | None = None
+        self._artifacts = artifacts
+        self._catalog = catalog
+        self._job = job
+        self._tags = tuple(sorted((tags or {}).items()))
+        self._wish = Materialize(materialize)
+        self._attempts: list[Attempt] = []
+        self._lock = Lock()
+        self._started = ""
+        self._uncaptured = ""
+        artifacts.run_path(self.id)  # refuses an id that no run can have
+
+    @property
+    def outputs(self) -> tuple[OutputRecord, ...]:
+        """What was written so far, in the order in which the writes began."""
+        with self._lock:
+            attempts = tuple(self._attempts)
+        return tuple(attempt.record for attempt in attempts if attempt.record is not None)
+
+    def __enter__(self) -> Self:
+        self._started = _now()
+        if not hasattr(self.spark, "_jsparkSession"):
+            self._uncaptured = (
+                "Spark Connect sessions cannot be captured: the plan is on the server"
+            )
+            return self
+        try:
+            hooks.install(self)
+        except Exception as error:
+            self._uncaptured = f"the session's writes could not be met: {type(error).__name__}"
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        hooks.remove(self)
+        if self._uncaptured:
+            _logger.warning("row lineage of run %s not captured: %s", self.id, self._uncaptured)
+        state = RunState.COMPLETE if kind is None else RunState.FAILED
+        self.record = RunRecord(
+            self.id,
+            self._job,
+            self._started,
+            _now(),
+            state,
+            self.outputs,
+            self._tags,
+            self._uncaptured,
+        )
+        try:
+            self._artifacts.commit(self.record)
+            self._catalog.add(self.record)
+        except Exception as failure:
+            _logger.warning("row lineage of run %s not stored: %s", self.id, failure)
+
+    def write(self, command: Callable[[], Any], call: Callable[[Any], T], *, can_inject: bool) -> T:
+        """Run one write and capture it; called by the hooks.
+
+        Args:
+            command: gives the Java command that the write is going to run.
+            call: runs it, of a Java Dataset that takes the place of the user's, or of None.
+            can_inject: whether `call` can be given a Dataset at all.
+        """
+        with self._lock:
+            place = Place(self._artifacts, self.id, len(self._attempts))
+            attempt = Attempt(self.spark, place, self._wish, command, can_inject)
+            self._attempts.append(attempt)
+        return attempt.run(call)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
