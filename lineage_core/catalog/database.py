@@ -13,9 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from alembic import command
-from alembic.config import Config
-from alembic.util import CommandError
 from sqlalchemy import (
     URL,
     Connection,
@@ -114,6 +111,11 @@ class Database:
             current = _revision(connection)
             if current == HEAD:
                 return  # another process was faster
+            # Imported here: nearly every open finds the catalog as it should be.
+            from alembic import command
+            from alembic.config import Config
+            from alembic.util import CommandError
+
             config = Config()
             config.set_main_option("script_location", "lineage_core.catalog:migrations")
             config.attributes["connection"] = connection
@@ -174,8 +176,8 @@ def _engine(url: URL) -> Engine:
 
 def _private_file(path: Path) -> None:
     """Create the database file before SQLite does: 0600, which its journals inherit."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         raise NotFoundError(f"the catalog {path} cannot be used: {error.strerror}") from error

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url
+from sqlalchemy import NullPool, create_engine, make_url
 from sqlalchemy.schema import CreateSchema, DropSchema
 
 from lineage_core.catalog import Catalog, open_catalog
@@ -100,7 +100,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield f"sqlite:///{tmp_path}/catalogs/catalog.db"
         return
     schema = f"test_{uuid.uuid4().hex}"
-    engine = create_engine(POSTGRES)
+    engine = create_engine(POSTGRES, poolclass=NullPool)
     with engine.begin() as connection:
         connection.execute(CreateSchema(schema))
     options = {"options": f"-csearch_path={schema}"}
@@ -127,7 +127,7 @@ def rows() -> Callable[[str], dict[str, list[tuple[object, ...]]]]:
 
     def read(url: str) -> dict[str, list[tuple[object, ...]]]:
         metadata = MetaData()
-        with create_engine(url).connect() as connection:
+        with create_engine(url, poolclass=NullPool).connect() as connection:
             metadata.reflect(connection)
             return {
                 name: sorted(map(tuple, connection.execute(select(table))), key=repr)

@@ -362,7 +362,7 @@ def test_the_writer_of_a_snapshot(catalog: Catalog, make: Maker) -> None:
 
     def writer(dataset: str, state: str) -> tuple[str, int] | None:
         found = catalog.writer_of_snapshot(dataset, make.snapshot(canonical(dataset), state).id)
-        return found and (found.run_id, found.index)
+        return None if found is None else (found.run_id, found.index)
 
     assert writer(OUT, "a") == (make.id(1), 0)
     assert writer(LINES, "a") == (make.id(1), 1)
