@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from sqlglot import exp
 
 from lineage_core.errors import CorruptError, UnsupportedError
@@ -57,7 +59,15 @@ def _scalar(text: str, type: DataType) -> Scalar:
     if type in FLOATS:
         return float(text)
     if type == "boolean":
-        return {"true": True, "false": False}.get(text.lower(), text)
+        return _truth(text)
     if type in ("string", "date") or decimal_of(type) is not None:
         return text
+    if type == "timestamp_ntz":
+        return (datetime.fromisoformat(text) - datetime(1970, 1, 1)) // timedelta(microseconds=1)
     raise KeyError(type)
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"

@@ -15,7 +15,8 @@ from lineage_core.query.engines.choice import Engines
 from lineage_core.query.evaluate import RID, Path, Question, counted, pairs, reached
 from lineage_core.query.pairing import sorted_pairs
 from lineage_core.query.protocol import Engine
-from lineage_core.snapshot import Snapshot, verify
+from lineage_core.query.types import arrow_type, is_comparable
+from lineage_core.snapshot import ColumnType, Snapshot, verify
 
 
 class Reader:
@@ -44,10 +45,13 @@ class Reader:
         With rids the rows come in their order.
         """
         table = self._ask(path, lambda engine: reached(path, engine, columns, rids=rids))
-        names = [path.snapshots[-1].columns[column].name for column in columns]
+        fields = [path.snapshots[-1].columns[column] for column in columns]
         if rids:
-            table, names = table.sort_by(RID), [RID, *names]
-        return table.rename_columns(names)
+            table = table.sort_by(RID)
+            fields.insert(0, ColumnType(RID, "long"))
+        table = table.select(table.column_names[: len(fields)])
+        arrays = [_typed(*pair) for pair in zip(table.columns, fields, strict=True)]
+        return pa.table(arrays, names=[field.name for field in fields])
 
     def pairs(self, path: Path) -> pa.Table:
         """Return the sorted, distinct pairs (`out_rid`, `in_rid`) between the path's ends."""
@@ -73,6 +77,11 @@ class Reader:
                 verify(snapshot, what=path.relations.program.steps[step].kind.value)
                 with self._lock:
                     self._verified.add(snapshot)
+
+
+def _typed(values: pa.ChunkedArray, field: ColumnType) -> pa.ChunkedArray:
+    """Return values as the one Arrow type that both engines' results have here."""
+    return values.cast(arrow_type(field.type)) if is_comparable(field.type) else values
 
 
 def need_files(snapshot: Snapshot) -> None:

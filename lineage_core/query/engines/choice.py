@@ -31,13 +31,13 @@ class Engines:
             UnsupportedError: no engine has what the question needs in exactly Spark's meaning.
         """
         if name == "spark":
-            return question(self._open_spark())
+            return _ask_spark(question)
         try:
             return question(self._open_duckdb())
         except UnsupportedError:
             if name != "auto" or not _has_spark_session():
                 raise
-        return question(self._open_spark())
+        return _ask_spark(question)
 
     def _open_duckdb(self) -> Engine:
         with self._lock:
@@ -47,12 +47,14 @@ class Engines:
                 self._duckdb = DuckDBEngine()
             return self._duckdb
 
-    def _open_spark(self) -> Engine:
-        try:
-            from lineage_core.query.engines.spark import SparkEngine
-        except ImportError:
-            raise MissingExtraError.of("spark", "engine='spark'") from None
-        return SparkEngine()
+
+def _ask_spark(question: Callable[[Engine], T]) -> T:
+    try:
+        from lineage_core.query.engines.spark import SparkEngine
+    except ImportError:
+        raise MissingExtraError.of("spark", "engine='spark'") from None
+    with SparkEngine() as engine:
+        return question(engine)
 
 
 def check_engine(name: str) -> str:
@@ -69,4 +71,4 @@ def check_engine(name: str) -> str:
 def _has_spark_session() -> bool:
     # Looked up, not imported: a process that has a session has imported pyspark.
     sql = sys.modules.get("pyspark.sql")
-    return sql is not None and sql.SparkSession.getActiveSession() is not None
+    return sql is not None and bool(sql.SparkSession.getActiveSession() is not None)

@@ -1,0 +1,170 @@
+"""The Spark engine: whatever Spark reads, in the active session or a local one.
+
+A base relation is a temporary view over exactly the snapshot's files; `_metadata` of a file scan tells
+each row's file and place. An engine serves one question: its views are dropped when it is closed, and
+nothing of the session's configuration is changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+from urllib.parse import unquote
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+from sqlglot import exp
+
+from lineage_core.datasets import canonical
+from lineage_core.errors import UnsupportedError
+from lineage_core.query import types
+from lineage_core.query.compile import Dialect, Sql
+from lineage_core.query.engines.spark_dialect import DIALECT
+from lineage_core.query.partitions import partitions
+from lineage_core.query.protocol import FILE, ROW, value
+from lineage_core.snapshot import Snapshot
+
+_PATH = "path"
+_METADATA = "_metadata"
+_GLOB = "*?[]{}\\"
+
+
+class SparkEngine:
+    """Answers with Spark; see the module. Use it as a context manager."""
+
+    dialect: Dialect = DIALECT
+
+    def __init__(self) -> None:
+        self._session = SparkSession.getActiveSession() or _local_session()
+        self._views: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for view in self._views:
+            self._session.catalog.dropTempView(view)
+
+    def scan(self, snapshot: Snapshot, columns: tuple[int, ...], *, rids: bool) -> exp.Select:
+        first_partition = len(snapshot.columns) - snapshot.partition_columns
+        stored = [column for column in columns if column < first_partition]
+        needs_file = rids or len(stored) < len(columns)
+        view = self._view(self._relation(snapshot, stored, file=needs_file, row=rids))
+        selected: list[Sql] = [
+            exp.column(value(column), table="x" if column < first_partition else "p")
+            for column in columns
+        ]
+        selected += [exp.column(half, table="x") for half in (FILE, ROW) if rids]
+        query = exp.select(*(selected or [exp.Literal.number(1)]))
+        query = query.from_(exp.to_table(view, alias="x"))
+        if len(stored) < len(columns):
+            on = exp.EQ(this=exp.column(FILE, table="p"), expression=exp.column(FILE, table="x"))
+            query = query.join(partitions(snapshot, columns, DIALECT).subquery("p"), on=on)
+        return query
+
+    def never_null(self, snapshot: Snapshot, column: int) -> bool:
+        return False  # Spark hashes null-safe equality as well as the plain one
+
+    def run(self, query: exp.Query, tables: Mapping[str, pa.Table]) -> pa.Table:
+        for name, table in tables.items():
+            self._session.createDataFrame(table).createOrReplaceTempView(name)
+            self._views.append(name)
+        return self._session.sql(query.sql("spark", identify=True)).toArrow()
+
+    def _relation(
+        self, snapshot: Snapshot, columns: list[int], *, file: bool, row: bool
+    ) -> DataFrame:
+        """Return the snapshot's rows with the values of `columns`, and where asked their place."""
+        first_partition = len(snapshot.columns) - snapshot.partition_columns
+        if not snapshot.files:
+            return self._nothing(snapshot, columns)
+        read = self._read(snapshot, first_partition)
+        selected = [
+            read[_quoted(snapshot.columns[column].name)].alias(value(column)) for column in columns
+        ]
+        if not file:
+            return read.select(*selected)
+        metadata = read.metadataColumn(_METADATA)
+        if row:
+            selected.append(metadata["row_index"].cast("long").alias(ROW))
+        if len(snapshot.files) == 1:
+            return read.select(*selected, F.lit(0).cast("long").alias(FILE))
+        placed = read.select(*selected, metadata["file_path"].alias(_PATH))
+        return placed.join(F.broadcast(self._numbers(snapshot, read)), _PATH).drop(_PATH)
+
+    def _read(self, snapshot: Snapshot, first_partition: int) -> DataFrame:
+        reader = self._session.read.format(snapshot.format).options(**dict(snapshot.options))
+        reader = reader.schema(_schema(snapshot, first_partition))
+        read = reader.load([_pattern(file.path) for file in snapshot.files])
+        _check_files(snapshot, read)
+        return read
+
+    def _numbers(self, snapshot: Snapshot, read: DataFrame) -> DataFrame:
+        """Return the number of each file by its path, spelled as `_metadata.file_path` has it."""
+        number = {canonical(file.path): i for i, file in enumerate(snapshot.files)}
+        paths = [_spelled(path) for path in read.inputFiles()]
+        numbers = pa.array([number[canonical(path)] for path in paths], pa.int64())
+        return self._session.createDataFrame(pa.table({_PATH: paths, FILE: numbers}))
+
+    def _nothing(self, snapshot: Snapshot, columns: list[int]) -> DataFrame:
+        fields = [_field(value(column), snapshot.columns[column].type) for column in columns]
+        fields += [_field(half, "long") for half in (FILE, ROW)]
+        schema = StructType.fromJson({"type": "struct", "fields": fields})
+        return self._session.createDataFrame([], schema)
+
+    def _view(self, relation: DataFrame) -> str:
+        name = f"row_lineage_{uuid4().hex}"
+        relation.createOrReplaceTempView(name)
+        self._views.append(name)
+        return name
+
+
+def _local_session() -> SparkSession:
+    builder = SparkSession.builder.master("local[*]").appName("row-lineage")
+    return builder.config("spark.ui.enabled", "false").getOrCreate()
+
+
+def _schema(snapshot: Snapshot, count: int) -> StructType:
+    fields = [_field(column.name, column.type) for column in snapshot.columns[:count]]
+    return StructType.fromJson({"type": "struct", "fields": fields})
+
+
+def _field(name: str, type: str) -> dict[str, object]:
+    known = json.loads(type) if type.startswith("{") else types.canonical(type)
+    return {"name": name, "type": known, "nullable": True, "metadata": {}}
+
+
+def _pattern(uri: str) -> str:
+    """Return the pattern that Hadoop reads as just the file at `uri`: it takes paths as patterns."""
+    scheme, separator, path = uri.partition("://")
+    raw = unquote(path, errors="surrogateescape")
+    return f"{scheme}{separator}{''.join(f'{chr(92)}{c}' if c in _GLOB else c for c in raw)}"
+
+
+def _check_files(snapshot: Snapshot, read: DataFrame) -> None:
+    """Raise unless Spark reads each file of the snapshot, and no other, once."""
+    expected = sorted(canonical(file.path) for file in snapshot.files)
+    if sorted(map(canonical, read.inputFiles())) != expected:
+        raise UnsupportedError(
+            f"Spark does not read the files of {snapshot.dataset} one by one",
+            hint="ask with engine='duckdb'",
+        )
+
+
+def _spelled(path: str) -> str:
+    """Return a path of `inputFiles` as `_metadata.file_path` spells it: without empty authority."""
+    return f"file:/{path.removeprefix('file:///')}" if path.startswith("file:///") else path
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
