@@ -35,6 +35,8 @@ _VALUE = re.compile(
     r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|(?<!operator )(?<![\w])[-+]?\d[\w.:+-]*", re.DOTALL
 )
 
+_CLASS = re.compile(r"[A-Za-z_]+(?:Error|Exception)(?=$|:)")
+
 
 def step_shape(program: LineageProgram, number: int) -> str:
     """Return the predicate of a step of `program` with every literal replaced by `?`."""
@@ -89,11 +91,14 @@ def masked(text: str) -> str:
 
 
 def failure(text: str) -> str:
-    """Return what an event may say of a failure: its first words, up to the first colon, masked.
+    """Return what an event may say of a failure: its first words, and an exception's class.
 
-    An exception's own message may quote rows unquoted; by convention it follows the first colon.
+    An exception's own message may quote rows without quotation marks; by convention it follows the
+    first colon, so nothing but a class name is taken from there.
     """
-    return masked(text.strip().partition("\n")[0].partition(":")[0])
+    what, _, rest = text.strip().partition("\n")[0].partition(":")
+    kind = _CLASS.match(rest.strip())
+    return masked(what) + (f": {kind[0]}" if kind else "")
 
 
 def shortened(text: str, length: int = LENGTH) -> str:

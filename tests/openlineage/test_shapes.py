@@ -91,6 +91,10 @@ def test_quotations_and_numbers_are_masked(text: str, expected: str) -> None:
     [
         ("ValueError: could not parse Zoe", "ValueError"),
         ("snapshot failed\nZoe", "snapshot failed"),
+        ("save: AttributeError", "save: AttributeError"),
+        ("save: Py4JJavaError: Zoe", "save"),
+        ("save: SparkException: Zoe", "save: SparkException"),
+        ("save: Zoe made an Error", "save"),
         ("could not save step 3 of 'Zoe': disk full", "could not save step ? of ?"),
     ],
 )

@@ -12,6 +12,7 @@ from row_lineage_provider.report import Question, folder_of, write_report
 from row_lineage_provider.settings import DEFAULT_CONN_ID
 
 if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors.base import OperatorLineage
     from airflow.sdk import Context
 
     from lineage_core.lineage import LineageStore
@@ -84,6 +85,7 @@ class RowLineageQueryOperator(BaseOperator):
         self.engine = engine
         self.store = store
         self.row_lineage_conn_id = row_lineage_conn_id
+        self._datasets: tuple[str, ...] = ()
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Ask, write the report, and return its digest.
@@ -94,6 +96,7 @@ class RowLineageQueryOperator(BaseOperator):
         from row_lineage_provider.hooks.row_lineage import RowLineageHook
 
         question = self._question()
+        self._datasets = (question.dataset,)
         store = RowLineageHook(self.row_lineage_conn_id, store=self.store).get_store()
         folder = _folder(context)
         asked = time.time()
@@ -102,7 +105,24 @@ class RowLineageQueryOperator(BaseOperator):
         for part in report.parts:
             self.log.info("%s: %d rows, %s", part.dataset, part.rows, part.precision)
         self.log.info("The report is %s/report.json in the lineage store.", folder)
+        self._datasets += tuple(part.dataset for part in report.parts)
         return report.digest()
+
+    def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
+        """Return nothing: templates are not rendered and nothing is found yet."""
+        from airflow.providers.openlineage.extractors.base import OperatorLineage
+
+        return OperatorLineage()
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:
+        """Return which datasets were asked about and found rows of."""
+        from airflow.providers.openlineage.extractors.base import OperatorLineage
+        from openlineage.client.event_v2 import InputDataset
+
+        from lineage_core.datasets import canonical, openlineage_name
+
+        names = dict.fromkeys(openlineage_name(canonical(name)) for name in self._datasets)
+        return OperatorLineage(inputs=[InputDataset(*name) for name in names])
 
     def _question(self) -> Question:
         # A template that renders to nothing means that nothing was given.
@@ -121,6 +141,17 @@ class RowLineageQueryOperator(BaseOperator):
 
 
 def _ask(store: LineageStore, question: Question) -> Iterable[Any]:
+    from lineage_core.errors import PredicateError
+    from lineage_core.openlineage.shapes import masked
+
+    try:
+        return _answer(store, question)
+    except PredicateError as error:
+        # Its words go to the log and to the event, where the values of a predicate must not be.
+        raise PredicateError(masked(error.what), hint=masked(error.hint)) from None
+
+
+def _answer(store: LineageStore, question: Question) -> Iterable[Any]:
     match question.direction:
         case "backward":
             return store.backward(question.dataset, **question.arguments()).sources
