@@ -118,13 +118,15 @@ class LineageStore:
 
         Args:
             dataset: path, URI, OpenLineage or table name of something a captured run wrote.
-            where: a condition on the dataset's columns (columns, constants, comparisons, AND, OR, NOT).
+            where: a condition on the dataset's columns (columns, constants, comparisons, AND, OR,
+                NOT).
             rows: rows given by value; each gives the same columns, nulls are equal.
             rids: row ids of the dataset's snapshot in that run.
             run: id, or its beginning, of the run that wrote it; the newest by default.
             as_of: the newest run committed at this (aware) moment or before.
             hops: how many runs to go back; None for all, to the outermost datasets.
-            strategy: `saved` (what `auto` is): from the intermediates saved when the run was captured.
+            strategy: `saved` (what `auto` is): from the intermediates saved when the run was
+                captured.
             engine: `auto`, `duckdb` or `spark`.
 
         Raises:
@@ -141,7 +143,8 @@ class LineageStore:
             _need_capture(ref)
         if rids is not None and len(refs) > 1:
             raise UnsupportedError(
-                f"{display(refs[0].dataset)} was written by {len(refs)} appends, each with row ids of its own",
+                f"{display(refs[0].dataset)} was written by {len(refs)} appends, "
+                "each with row ids of its own",
                 hint="name the run the rids belong to (run=...), or select with where= or rows=",
             )
         found = walk.backward(refs, lambda snapshot: _select(snapshot, where, rows, rids), hops)
@@ -162,8 +165,9 @@ class LineageStore:
     ) -> Answer:
         """Return which output rows the selected rows of `dataset` went into.
 
-        The rows are those that the newest captured run read; without `run`, all runs that read the same
-        files are followed whose output has not been replaced since. Arguments are those of `backward`.
+        The rows are those that the newest captured run read; without `run`, all runs that read
+        the same files are followed whose output has not been replaced since. Arguments are those
+        of `backward`.
 
         Raises:
             NotFoundError: no captured run read the dataset.
@@ -180,7 +184,7 @@ class LineageStore:
         if not refs:
             raise NotFoundError(
                 f"no captured run read {dataset}",
-                hint="row-lineage runs lists what was read; a dataset that was written can be asked about backward",
+                hint="row-lineage runs lists what was read; what was written can be asked backward",
             )
         found = walk.forward(refs, lambda snapshot: _select(snapshot, where, rows, rids), hops)
         return Answer(self.catalog.dataset(dataset), Direction.FORWARD, found)
@@ -246,7 +250,8 @@ def _check(strategy: str, hops: int | None) -> None:
 def _need_capture(ref: OutputRef) -> None:
     if ref.uncaptured:
         raise UncapturedError(
-            f"run {ref.run_id} wrote {display(ref.dataset)}, but its lineage was not captured: {ref.uncaptured}",
+            f"run {ref.run_id} wrote {display(ref.dataset)}, "
+            f"but its lineage was not captured: {ref.uncaptured}",
             hint="run the job again under capture, or ask about an older run (run=..., as_of=...)",
         )
 

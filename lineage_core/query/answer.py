@@ -1,7 +1,8 @@
 """The answer to a lineage question: per dataset, which rows, and how exact that is.
 
-An answer is a description until someone asks for counts, rids, rows or pairs; what was read is kept. Its
-relations may go over several runs: a `Part` is a path through one run's program and what it goes on from.
+An answer is a description until someone asks for counts, rids, rows or pairs; what was read is
+kept. Its relations may go over several runs: a `Part` is a path through one run's program and
+what it goes on from.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ class SourceAnswer:
     Attributes:
         dataset: the dataset's name.
         snapshot: the state of it that the rows, and their rids, belong to.
-        parts: the ways the rows were reached: the occurrences of a dataset that was read more than once.
+        parts: the ways the rows were reached: the occurrences of a dataset that was read more
+            than once.
     """
 
     def __init__(
@@ -121,7 +123,7 @@ class SourceAnswer:
 
     @property
     def occurrences(self) -> tuple[int, ...]:
-        """For each part, the place in the plan where the dataset was read (written, going forward)."""
+        """For each part, the place in the plan where the dataset was read (forward: written)."""
         return tuple(part.at for part in self.parts)
 
     def count(self) -> int:
@@ -132,10 +134,11 @@ class SourceAnswer:
         return self._keep("count", lambda: self._reader.count(part.path))
 
     def rids(self, occurrence: int | None = None) -> pa.Int64Array:
-        """Return the sorted, distinct rids of the rows, or of those of one occurrence, by its position.
+        """Return the sorted, distinct rids of the rows, or of one occurrence, by its position.
 
         Raises:
-            UnsupportedError: the dataset's format has no rids, or nothing is known about its content.
+            UnsupportedError: the dataset's format has no rids, or nothing is known about its
+                content.
             ChangedError: a file that the answer depends on is not what it was.
         """
         if occurrence is None:
@@ -172,7 +175,7 @@ class SourceAnswer:
         return table if with_rid else table.drop_columns(["rid"])
 
     def pairs(self) -> pa.Table:
-        """Return the pairs (`out_rid`, `in_rid`) of the rows asked about and these, sorted, distinct."""
+        """Return the pairs (`out_rid`, `in_rid`) of the rows asked about and these, sorted."""
         return self._keep("pairs", self._pairs)
 
     def __repr__(self) -> str:
@@ -211,8 +214,8 @@ class SourceAnswer:
         if len(self.parts) == 1:
             return self.parts[0]
         raise UnsupportedError(
-            f"{display(self.dataset)} was read {len(self.parts)} times, and its rows have no ids to tell "
-            "the same row from an equal one",
+            f"{display(self.dataset)} was read {len(self.parts)} times, and its rows have no ids "
+            "to tell the same row from an equal one",
             hint="ask for one occurrence: to_arrow(occurrence=0)",
         )
 

@@ -1,7 +1,8 @@
 """Compare columns with constants and with each other, in a type that loses nothing.
 
-A constant takes the column's type where that can hold it. A number that it cannot hold is compared in a
-wider type, with the column converted, as Spark does: `int_column < 1.5` is not `int_column < 1`.
+A constant takes the column's type where that can hold it. A number that it cannot hold is
+compared in a wider type, with the column converted, as Spark does: `int_column < 1.5` is not
+`int_column < 1`.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def _to_boolean(constant: Constant) -> bool | None:
 
 def _to_date(constant: Constant) -> date | None:
     match = _DATE.fullmatch(constant.value.strip()) if isinstance(constant.value, str) else None
-    return _valid(lambda: date(*map(int, match.groups()))) if match else None  # type: ignore[union-attr]
+    return _valid(lambda: date(*map(int, match.groups()))) if match else None
 
 
 def _to_instant(constant: Constant) -> int | None:

@@ -1,8 +1,8 @@
 """Compile predicates of the IR to SQL trees that mean on an engine what they mean in Spark.
 
-The tree is sqlglot's; only an engine spells it. What differs between engines is data: a `Dialect` holds
-how literals are written and which functions exist in exactly Spark's meaning. What an engine does not
-have is refused by name, never approximated.
+The tree is sqlglot's; only an engine spells it. What differs between engines is data: a `Dialect`
+holds how literals are written and which functions exist in exactly Spark's meaning. What an
+engine does not have is refused by name, never approximated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Resolve: TypeAlias = Callable[[Column | Anchor], Sql]
 """Gives the SQL column that a column of the row or of the anchor row is found in."""
 
 Function: TypeAlias = Callable[[Call, Sequence[Sql]], Sql]
-"""Builds a function's SQL from the call and its compiled arguments; refuses with UnsupportedError."""
+"""Builds a function's SQL from the call and its compiled arguments, or raises UnsupportedError."""
 
 _OPERATORS: dict[Comparison, type[exp.Binary]] = {
     Comparison.EQ: exp.EQ,
@@ -73,7 +73,8 @@ def compile_expr(expr: Expr, resolve: Resolve, dialect: Dialect) -> Sql:
     """Return the SQL of `expr`.
 
     Raises:
-        UnsupportedError: the engine lacks a function, type or conversion in exactly Spark's meaning.
+        UnsupportedError: the engine lacks a function, type or conversion in exactly Spark's
+            meaning.
     """
     try:
         return _compile(expr, resolve, dialect)
@@ -87,6 +88,18 @@ def _compile(expr: Expr, resolve: Resolve, dialect: Dialect) -> Sql:
             return _column(expr, resolve)
         case Literal():
             return literal(expr, dialect)
+        case Call():
+            return _call(expr, resolve, dialect)
+        case Unknown() | AggregateCall():
+            raise UnsupportedError(f"{expr.name} cannot be evaluated in a lineage predicate")
+        case _:
+            return _condition(expr, resolve, dialect)
+
+
+def _condition(
+    expr: Compare | IsNull | IsIn | Not | And | Or, resolve: Resolve, dialect: Dialect
+) -> Sql:
+    match expr:
         case Compare(op, left, right):
             sides = (_compile(side, resolve, dialect) for side in (left, right))
             return exp.paren(_OPERATORS[op](this=next(sides), expression=next(sides)), copy=False)
@@ -101,10 +114,6 @@ def _compile(expr: Expr, resolve: Resolve, dialect: Dialect) -> Sql:
             return balanced(exp.And, [_compile(arg, resolve, dialect) for arg in args])
         case Or(args):
             return balanced(exp.Or, [_compile(arg, resolve, dialect) for arg in args])
-        case Call():
-            return _call(expr, resolve, dialect)
-        case Unknown() | AggregateCall():
-            raise UnsupportedError(f"{expr.name} cannot be evaluated in a lineage predicate")
 
 
 def balanced(kind: type[exp.Connector], args: Sequence[Sql]) -> Sql:
@@ -155,8 +164,8 @@ def _column(expr: Column | Anchor, resolve: Resolve) -> Sql:
         raise UnsupportedError(f"a column of type {expr.type} cannot be compared")
     if expr.type not in FLOATS:
         return column
-    # Parquet's statistics do not count NaN, yet engines skip row groups by them: a bare column would
-    # lose the rows that are greatest (seen with DuckDB 2.0). Statistics do not see through this.
+    # Parquet's statistics do not count NaN, yet engines skip row groups by them: with a bare column
+    # the rows that are greatest would be lost (seen with DuckDB 2.0). No engine sees through this.
     nan = _cast(not_a_number(), expr.type)
     return exp.If(this=call("isnan", column), true=nan, false=column.copy())
 

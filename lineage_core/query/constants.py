@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
@@ -16,7 +17,7 @@ _QUOTED = {
 }
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "%": "\\%", "_": "\\_"}
 
-_CAST_TYPES: dict[exp.DataType.Type, DataType] = {
+_CAST_TYPES: dict[object, DataType] = {
     exp.DataType.Type.BOOLEAN: "boolean",
     exp.DataType.Type.TINYINT: "byte",
     exp.DataType.Type.SMALLINT: "short",
@@ -62,7 +63,7 @@ def read_constant(node: exp.Expr, text: str) -> Constant | None:
 
 def _negative(node: exp.Neg, text: str) -> Constant | None:
     inner = read_constant(node.this.unnest(), text)
-    if inner is None or isinstance(inner.value, bool | str | bytes | None):
+    if inner is None or isinstance(inner.value, bool | str | bytes | date | None):
         return None
     return Constant(-inner.value, inner.type)
 
@@ -85,7 +86,7 @@ def _binary(node: exp.HexString) -> Constant:
 
 
 def _string(node: exp.Expr, text: str) -> Constant:
-    """Return a string as Spark reads it: backslash escapes, and a doubled quote for the quote itself."""
+    """Return a string as Spark reads it: with backslash escapes, a doubled quote for a quote."""
     start = min(part.meta["start"] for part in node.walk() if "start" in part.meta)
     quote = text[start]
     match = _QUOTED[quote].match(text, start)

@@ -1,11 +1,11 @@
 """Evaluate a lineage program: each question about it is one chain of joins (DESIGN 4.3).
 
 A `Path` goes from the step whose rows are selected to the step whose rows are wanted: down from the
-target for backward, up from a source for forward. Between two steps stands the same predicate `P(x, a)`
-in either direction. Its conjuncts over one row alone go to that row's scan; the rest is the join's
-condition, whose equalities are plain conjuncts, so that engines hash them. `reached` keeps the last
-step's rows only (semi-joins); `pairs` keeps the rids of both ends (joins). Where nothing but existence
-relates two steps the condition is true: all rows or none.
+target for backward, up from a source for forward. Between two steps stands the same predicate
+`P(x, a)` in either direction. Its conjuncts over one row alone go to that row's scan; the rest is
+the join's condition, whose equalities are plain conjuncts, so that engines hash them. `reached`
+keeps the last step's rows only (semi-joins); `pairs` keeps the rids of both ends (joins). Where
+nothing but existence relates two steps the condition is true: all rows or none.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _GIVEN = "given"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """A chain of steps, each the anchor of the next or of the one before, and the rows to start from.
+    """A chain of steps, each the anchor of the next or of the one before, and where it starts.
 
     A path of one step asks for the selected rows themselves.
     """
@@ -98,7 +98,7 @@ def counted(question: Question) -> Question:
 
 
 class _Chain:
-    """The pieces of a path's query: base relations, conditions on one row, conditions between two."""
+    """The pieces of a path's query: base relations, conditions on one row and between two."""
 
     def __init__(self, path: Path, engine: Engine, rids_of: set[int]) -> None:
         self.tables: dict[str, pa.Table] = {}
@@ -131,10 +131,7 @@ class _Chain:
                 return _where(query, [*self._given(step, predicate), *self.alone(step)])
             case Rids(rids):
                 self._rids_of.add(step)
-                halves = ((half, exp.column(half, table=_GIVEN)) for half in (FILE, ROW))
-                on = [
-                    exp.EQ(this=exp.column(h, table=_alias(step)), expression=c) for h, c in halves
-                ]
+                on = [_equals_half(step, half) for half in (FILE, ROW)]
                 table = _halves(rids)
             case Rows(columns, table):
                 self.needed[step].update(columns)
@@ -204,7 +201,8 @@ class _Chain:
 def _selecting(expr: Expr, never_null: Callable[[Expr], bool]) -> Expr:
     """Return a predicate that is true for the same rows, with plain equality where nulls cannot be.
 
-    Engines push plain equality further down: DuckDB skips row groups by it, not by the null-safe one.
+    Engines push plain equality further down: DuckDB skips row groups by it, not by the null-safe
+    one.
     """
     match expr:
         case Compare(Comparison.SAME, left, right):
@@ -222,6 +220,11 @@ def _by_position(alias: str) -> Resolve:
         return exp.column(value(column.id), table=_GIVEN if isinstance(column, Anchor) else alias)
 
     return resolve
+
+
+def _equals_half(step: int, half: str) -> Sql:
+    given = exp.column(half, table=_GIVEN)
+    return exp.EQ(this=exp.column(half, table=_alias(step)), expression=given)
 
 
 def _halves(rids: pa.Int64Array) -> pa.Table:

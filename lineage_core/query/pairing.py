@@ -1,4 +1,4 @@
-"""Relations of rids as tables of pairs, and rids carried from one snapshot to another of the same files."""
+"""Relations of rids as tables of pairs; rids carried from one snapshot to another of its files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compose(first: pa.Table, second: pa.Table) -> pa.Table:
 
 
 def carried(rids: pa.Int64Array, source: Snapshot, target: Snapshot) -> pa.Int64Array:
-    """Return the rids in `target` of the rows that have `rids` in `source`, null where it lacks the file."""
+    """Return the rids in `target` of the rows `rids` of `source`, null where it lacks the file."""
     if source.id == target.id:
         return rids
     place = {file_identity(file): number for number, file in enumerate(target.files)}

@@ -15,7 +15,7 @@ from lineage_core.snapshot import Snapshot
 
 
 def partitions(snapshot: Snapshot, columns: tuple[int, ...], dialect: Dialect) -> exp.Select:
-    """Return the relation of `file` and those of `columns` that are partition columns; a row per file.
+    """Return, a row per file, its number `file` and those of `columns` that are partition columns.
 
     Raises:
         UnsupportedError: a column's type has no text form that means the same everywhere.

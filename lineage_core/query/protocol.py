@@ -1,8 +1,8 @@
-"""What a query engine is: it names base relations, runs SQL trees, and knows a little about its data.
+"""What a query engine is: it names base relations, runs SQL trees, and knows a little of its data.
 
-A base relation has columns `file` and `row` (the two halves of a rid, where the format has rids) and `k0`,
-`k1`, ... for the snapshot's columns by position, each as a value of the column's Spark type. Everything
-above base relations is built once, from trees, by `query.evaluate`.
+A base relation has columns `file` and `row` (the two halves of a rid, where the format has rids)
+and `k0`, `k1`, ... for the snapshot's columns by position, each as a value of the column's Spark
+type. Everything above base relations is built once, from trees, by `query.evaluate`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Engine(Protocol):
         """How the engine says what predicates mean."""
 
     def scan(self, snapshot: Snapshot, columns: tuple[int, ...], *, rids: bool) -> exp.Select:
-        """Return the base relation of `snapshot` with `columns`, and with `file` and `row` if asked.
+        """Return the base relation of `snapshot` with `columns`, and if asked `file` and `row`.
 
         Raises:
             UnsupportedError: the engine cannot read the snapshot exactly as Spark does.
@@ -43,4 +43,4 @@ class Engine(Protocol):
         """Whether a column is known to hold no null; equality then needs no care for them."""
 
     def run(self, query: exp.Query, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Return the rows of `query`, which may name `tables`; instants come as UTC microseconds."""
+        """Return the rows of `query`, which may name `tables`."""

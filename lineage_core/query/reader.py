@@ -40,7 +40,7 @@ class Reader:
         return int(table.column(0)[0].as_py())
 
     def rows(self, path: Path, columns: tuple[int, ...], *, rids: bool) -> pa.Table:
-        """Return `columns` of the rows of the path's last step, by name, after their `rid` if asked.
+        """Return `columns` of the rows of the path's last step, by name, after `rid` if asked.
 
         With rids the rows come in their order.
         """
@@ -88,7 +88,7 @@ def need_files(snapshot: Snapshot) -> None:
     """Raise `UnsupportedError` when it is not known what the snapshot held."""
     if not snapshot.format:
         raise UnsupportedError(
-            f"what {snapshot.dataset} held when it was used is not known, so its rows cannot be told",
+            f"what {snapshot.dataset} held when it was used is not known, nor are its rows",
             hint="read it from files, or save it to files first and read those",
         )
 

@@ -19,7 +19,8 @@ class Relations:
     Attributes:
         program: the lineage program.
         snapshots: the snapshot of each step.
-        ordinals: for each step, the position in its snapshot of each column that predicates refer to.
+        ordinals: for each step, the position in its snapshot of each column that predicates refer
+            to.
     """
 
     program: LineageProgram
@@ -73,7 +74,7 @@ def _saved(output: OutputRecord, number: int, uri: Callable[[str], str]) -> Snap
             files = tuple(replace(file, path=uri(file.path)) for file in artifact.snapshot.files)
             return replace(artifact.snapshot, files=files)
     raise CorruptError(
-        f"the saved intermediate of {output.program.steps[number].name} for {output.dataset} is missing",
+        f"saved intermediate {output.program.steps[number].name} of {output.dataset} is missing",
         hint="run the job again under capture: its lineage cannot be answered without it",
     )
 

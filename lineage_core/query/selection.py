@@ -1,4 +1,4 @@
-"""Which rows a question is about: those where a predicate holds, those of given rids, or those equal to rows.
+"""Which rows a question is about: where a predicate holds, those of rids, those equal to rows.
 
 A selection is of one snapshot. Its columns are the snapshot's, by position.
 """
@@ -36,7 +36,7 @@ class Rids:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """The rows that agree, nulls equal, with a row of `values`, whose columns are `k<i>` for `columns`."""
+    """The rows that agree, nulls equal, with a row of `values` in `columns` (there: `k<i>`)."""
 
     columns: tuple[int, ...]
     values: pa.Table
@@ -77,10 +77,11 @@ def rids(values: Sequence[int] | pa.Array | pa.ChunkedArray, snapshot: Snapshot)
 
 
 def rows(values: Sequence[Mapping[str, Any]], snapshot: Snapshot) -> Rows:
-    """Return the selection of the rows of `snapshot` that agree with one of `values` in the given columns.
+    """Return the selection of the rows of `snapshot` that agree with one of `values`.
 
     Raises:
-        PredicateError: the rows do not all give the same columns, or a value does not have its column's type.
+        PredicateError: the rows do not all give the same columns, or a value does not have its
+            column's type.
         NotFoundError: the snapshot has no such column.
     """
     names = _same_names(values)
@@ -117,7 +118,7 @@ def _typed(snapshot: Snapshot, column: int, values: list[Any]) -> pa.Array:
         # The error's own text quotes values, of which only the caller's are fit to be seen.
         raise PredicateError(
             f"a value given for column {name} of {snapshot.dataset} is no {type}",
-            hint="give Python values of the column's type; dates as datetime.date, decimals as Decimal",
+            hint="give Python values of its type: a date as datetime.date, a decimal as Decimal",
         ) from None
 
 

@@ -1,7 +1,7 @@
-"""Spark's types as the query stage sees them: what can be compared, and how they are called elsewhere.
+"""Spark's types as the query stage sees them: what can be compared, and their names elsewhere.
 
-A Spark type is its JSON name (`plan.expr.DataType`). Types without an entry here (arrays, structs, maps,
-intervals, collated strings, variants) are read and handed on, but not compared.
+A Spark type is its JSON name (`plan.expr.DataType`). Types without an entry here (arrays,
+structs, maps, intervals, collated strings, variants) are read and handed on, but not compared.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Walk from run to run: one loop over answers about single runs (DESIGN 3, `hops`).
 
-Going back, a source is followed when a captured run wrote its files; going forward, an output is followed
-when a captured run read them. Files are the same when path, size and digest are, so a dataset that several
-runs appended to is followed into each of them, with the rows that each wrote. What was written by a run
-whose lineage is missing, or cannot be addressed by row, ends the walk as a *gap* that says so.
+Going back, a source is followed when a captured run wrote its files; going forward, an output is
+followed when a captured run read them. Files are the same when path, size and digest are, so a
+dataset that several runs appended to is followed into each of them, with the rows that each
+wrote. What was written by a run whose lineage is missing, or cannot be addressed by row, ends the
+walk as a *gap* that says so.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Write: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Reached:
-    """A snapshot on the way, how it was reached, when it was read or written, and what lies behind."""
+    """A snapshot on the way: how and when it was reached, and the writes passed on the way."""
 
     snapshot: Snapshot
     parts: tuple[Part, ...]

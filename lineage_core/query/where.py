@@ -1,17 +1,20 @@
 """Read a user's `where` text as a predicate over a dataset's columns.
 
-Spark's spelling, and little of it: columns, constants, comparisons, IN, BETWEEN, IS NULL, LIKE, AND, OR, NOT.
-Anything else could mean other things on other engines, or reach other data, and is refused with its place.
-The result is bound: columns are positions in the snapshot, constants have their column's type.
+Spark's spelling, and little of it: columns, constants, comparisons, IN, BETWEEN, IS NULL, LIKE,
+AND, OR, NOT. Anything else could mean other things on other engines, or reach other data, and is
+refused with its place. The result is bound: columns are positions in the snapshot, constants have
+their column's type.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import sqlglot
-from sqlglot import exp, tokens
+from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
 
 from lineage_core.datasets import display
 from lineage_core.errors import AmbiguousError, NotFoundError, PredicateError
@@ -33,11 +36,16 @@ from lineage_core.query.columns import find_column
 from lineage_core.query.constants import read_constant
 from lineage_core.snapshot import Snapshot
 
+T = TypeVar("T")
+
 _MAX_DEPTH = 100
 _MAX_LENGTH = 4_000_000
 _CONTEXT = 60
 
-_ALLOWED = "use columns, constants, =, <>, <, <=, >, >=, <=>, IN (...), BETWEEN, IS NULL, LIKE, AND, OR, NOT"
+_ALLOWED = (
+    "use columns, constants, =, <>, <, <=, >, >=, <=>, "
+    "IN (...), BETWEEN, IS NULL, LIKE, AND, OR, NOT"
+)
 
 _COMPARISONS: dict[type[exp.Expr], Comparison] = {
     exp.EQ: Comparison.EQ,
@@ -76,11 +84,11 @@ _NAMES: tuple[tuple[type[exp.Expr], str], ...] = (
 
 
 def parse_where(text: str, snapshot: Snapshot) -> Expr:
-    """Return the predicate that `text` states about a row of `snapshot`; `Column(i)` is its i-th column.
+    """Return what `text` states about a row of `snapshot`, whose i-th column is `Column(i)`.
 
     Raises:
-        PredicateError: it does not parse, names no column, compares what cannot be compared, or uses
-            something not allowed. The message shows the place.
+        PredicateError: it does not parse, names no column, compares what cannot be compared, or
+            uses something not allowed. The message shows the place.
     """
     try:
         return _Binder(text, snapshot).predicate(_parse(text))
@@ -110,12 +118,12 @@ def _parse(text: str) -> exp.Expr:
         raise PredicateError(f"the condition cannot be read: {what}", hint=_ALLOWED) from None
 
 
-def _check_tokens(text: str, found: list[tokens.Token]) -> None:
+def _check_tokens(text: str, found: list[Token]) -> None:
     depth = 0
     for token in found:
         if token.comments:
             raise _refusal(text, token.start, "a comment is not allowed")
-        if token.token_type is tokens.TokenType.SEMICOLON:
+        if token.token_type is TokenType.SEMICOLON:
             raise _refusal(text, token.start, "more than one statement is not allowed")
         depth += {"(": 1, ")": -1}.get(token.text, 0) if token.end == token.start else 0
         if depth > _MAX_DEPTH:
@@ -146,16 +154,21 @@ class _Binder:
                 return self._truth(node)
             case exp.NEQ():
                 return negate(self._compare(node, Comparison.EQ))
+            case _ if type(node) in _COMPARISONS:
+                return self._compare(node, _COMPARISONS[type(node)])
+            case _:
+                return self._test(node)
+
+    def _test(self, node: exp.Expr) -> Expr:
+        match node:
             case exp.In():
-                return self._negated(node, self._is_in(node))
+                return _negated(node, self._is_in(node))
             case exp.Between():
-                return self._negated(node, self._between(node))
+                return _negated(node, self._between(node))
             case exp.Is():
                 return self._is_null(node)
             case exp.Like() | exp.Escape():
                 return self._like(node)
-            case _ if type(node) in _COMPARISONS:
-                return self._compare(node, _COMPARISONS[type(node)])
             case _:
                 raise self._not_allowed(node)
 
@@ -186,29 +199,23 @@ class _Binder:
         plain: list[Literal] = []
         other: list[Expr] = []
         for item in node.expressions:
-            constant = self._constant(item)
-            equal = self._checked(item, lambda c=constant: coerced(Comparison.EQ, column, c))  # type: ignore[misc]
-            if (
-                isinstance(equal, Compare)
-                and equal.left == column
-                and isinstance(equal.right, Literal)
-            ):
-                plain.append(equal.right)
-            else:
-                other.append(equal)
+            match self._coerced(Comparison.EQ, column, item):
+                case Compare(_, same, Literal() as value) if same == column:
+                    plain.append(value)
+                case widened:
+                    other.append(widened)
         return disj([*([is_in(column, plain)] if plain else []), *other])
 
     def _between(self, node: exp.Between) -> Expr:
         if node.args.get("symmetric"):
             raise self._refuse(node, "SYMMETRIC is not allowed")
         column = self._column(node.this)
-        bounds = ((Comparison.GE, node.args["low"]), (Comparison.LE, node.args["high"]))
-        return conj(
-            [
-                self._checked(bound, lambda op=op, c=self._constant(bound): coerced(op, column, c))  # type: ignore[misc]
-                for op, bound in bounds
-            ]
-        )
+        low = self._coerced(Comparison.GE, column, node.args["low"])
+        return conj([low, self._coerced(Comparison.LE, column, node.args["high"])])
+
+    def _coerced(self, op: Comparison, column: Column, node: exp.Expr) -> Expr:
+        constant = self._constant(node)
+        return self._checked(node, lambda: coerced(op, column, constant))
 
     def _is_null(self, node: exp.Is) -> Expr:
         if not isinstance(node.expression, exp.Null):
@@ -234,7 +241,7 @@ class _Binder:
                 f"in the pattern, {mark!r} must stand before %, _ or another {mark!r}",
             )
         args = (column, Literal(pattern, "string"), Literal(mark, "string"))
-        return self._negated(like, Call("like", args, "boolean"))
+        return _negated(like, Call("like", args, "boolean"))
 
     def _operand(self, node: exp.Expr) -> Column | Constant:
         node = node.unnest()
@@ -273,10 +280,7 @@ class _Binder:
         type = self._snapshot.columns[ordinal].type
         return Column(ordinal, "string" if type.startswith(("char(", "varchar(")) else type)
 
-    def _negated(self, node: exp.Expr, predicate: Expr) -> Expr:
-        return negate(predicate) if node.args.get("negate") else predicate
-
-    def _checked(self, node: exp.Expr, build: Callable[[], Expr]) -> Expr:
+    def _checked(self, node: exp.Expr, build: Callable[[], T]) -> T:
         try:
             return build()
         except Mismatch as mismatch:
@@ -291,6 +295,10 @@ class _Binder:
 
     def _refuse(self, node: exp.Expr, what: str) -> PredicateError:
         return _refusal(self._text, _start(node), what)
+
+
+def _negated(node: exp.Expr, predicate: Expr) -> Expr:
+    return negate(predicate) if node.args.get("negate") else predicate
 
 
 def _is_pattern(pattern: str, escape: str) -> bool:
@@ -311,13 +319,10 @@ def _start(node: exp.Expr) -> int:
 
 def _syntax(text: str, error: ParseError) -> PredicateError:
     detail = error.errors[0] if error.errors else {}
-    start = len(str(detail.get("start_context") or ""))
-    whole = text.split("\n")
-    line = int(detail.get("line") or 1)
-    column = int(detail.get("col") or 1)
-    offset = sum(len(part) + 1 for part in whole[: line - 1]) + max(column - 1, 0)
-    del start
-    return _refusal(text, min(offset, len(text)), "the condition does not parse here")
+    lines = text.split("\n")
+    line, column = int(detail.get("line") or 1), int(detail.get("col") or 1)
+    start = sum(len(before) + 1 for before in lines[: line - 1]) + column - 1
+    return _refusal(text, min(max(start, 0), len(text)), "the condition does not parse here")
 
 
 def _refusal(text: str, start: int, what: str, hint: str = _ALLOWED) -> PredicateError:

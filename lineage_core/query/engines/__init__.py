@@ -1,1 +1,1 @@
-"""The engines that evaluate lineage queries; each turns SQL trees into its dialect and runs them."""
+"""The engines that evaluate lineage queries: each spells SQL trees in its dialect and runs them."""

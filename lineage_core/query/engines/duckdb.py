@@ -1,9 +1,9 @@
 """The DuckDB engine: local Parquet files, read in the recorded order, in this process.
 
-One in-memory database serves all queries of an engine; each query has a cursor of its own, which makes
-the engine safe for threads. DuckDB's virtual columns `file_index` (the position in the list of files
-given) and `file_row_number` are the two halves of a rid. Joining on `file_row_number` as it is lets
-DuckDB skip row groups; an expression over both would not.
+One in-memory database serves all queries of an engine; each query has a cursor of its own, which
+makes the engine safe for threads. DuckDB's virtual columns `file_index` (the position in the list
+of files given) and `file_row_number` are the two halves of a rid. Joining on `file_row_number` as
+it is lets DuckDB skip row groups; an expression over both would not.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class DuckDBEngine:
     def scan(self, snapshot: Snapshot, columns: tuple[int, ...], *, rids: bool) -> exp.Select:
         if snapshot.format != "parquet":
             raise UnsupportedError(
-                f"the duckdb engine reads Parquet only; {snapshot.dataset} is {snapshot.format or 'unknown'}",
+                f"the duckdb engine reads Parquet only; {snapshot.dataset} is {snapshot.format}",
                 hint="ask with engine='spark'",
             )
         if not snapshot.files:
@@ -206,7 +206,7 @@ def _column(table: str, name: str) -> exp.Column:
 
 
 def _may_hold_nulls(snapshot: Snapshot) -> frozenset[str]:
-    """Return the names of the snapshot's columns of which the footers do not say that no value is null."""
+    """Return the columns of the snapshot that its footers do not say to be without nulls."""
     names = {column.name.lower(): column.name for column in snapshot.columns}
     sure = set(names)
     for file in snapshot.files:

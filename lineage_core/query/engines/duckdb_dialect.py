@@ -1,8 +1,9 @@
 """What DuckDB has in exactly Spark's meaning: its literals and its table of functions.
 
-Arithmetic is done in a wider type and narrowed with TRY_CAST, as a result that does not fit is null.
-Left out because the meanings differ: `upper` and `lower` (special casing of some letters), conversions
-from and to text, roundings of decimals, parts of timestamps (Spark's session time zone).
+Arithmetic is done in a wider type and narrowed with TRY_CAST, as a result that does not fit is
+null. Left out because the meanings differ: `upper` and `lower` (special casing of some letters),
+conversions from and to text, roundings of decimals, parts of timestamps (Spark's session time
+zone).
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def _cast(expr: Call, args: Sequence[Sql]) -> Sql:
 
 
 def _casts_alike(source: DataType, target: DataType) -> bool:
-    """Whether both engines convert every value of `source` to the same value of `target`, or null."""
+    """Whether both engines convert every value of `source` to the same of `target`, or null."""
     decimal = decimal_of(source)
     match source, target:
         case _ if source in INTEGERS:

@@ -1,8 +1,8 @@
 """The Spark engine: whatever Spark reads, in the active session or a local one.
 
-A base relation is a temporary view over exactly the snapshot's files; `_metadata` of a file scan tells
-each row's file and place. An engine serves one question: its views are dropped when it is closed, and
-nothing of the session's configuration is changed.
+A base relation is a temporary view over exactly the snapshot's files; `_metadata` of a file scan
+tells each row's file and place. An engine serves one question: its views are dropped when it is
+closed, and nothing of the session's configuration is changed.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _field(name: str, type: str) -> dict[str, object]:
 
 
 def _pattern(uri: str) -> str:
-    """Return the pattern that Hadoop reads as just the file at `uri`: it takes paths as patterns."""
+    """Return the pattern that matches just the file at `uri`: Hadoop takes paths as patterns."""
     scheme, separator, path = uri.partition("://")
     raw = unquote(path, errors="surrogateescape")
     return f"{scheme}{separator}{''.join(f'{chr(92)}{c}' if c in _GLOB else c for c in raw)}"

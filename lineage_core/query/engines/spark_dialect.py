@@ -1,8 +1,8 @@
 """What Spark is told: its own functions, in the variants that give null where others would raise.
 
-Constants that SQL text could distort (escapes, `${...}` substitution) are written in hexadecimal, so that
-no setting of the session changes them. Conversions that depend on the session's time zone are refused: a
-lineage question may be asked in another one than the pipeline ran in.
+Constants that SQL text could distort (escapes, `${...}` substitution) are written in hexadecimal,
+so that no setting of the session changes them. Conversions that depend on the session's time zone
+are refused: a lineage question may be asked in another one than the pipeline ran in.
 """
 
 from __future__ import annotations
@@ -112,7 +112,24 @@ _NAMES: dict[str, str] = {
     "date_diff": "datediff",
 }
 
-_SAME = ["coalesce", "greatest", "least", "contains", "substring", "length", "concat", "upper", "lower", "trim", "year", "quarter", "month", "day", "date_add", "date_sub"]
+_SAME = [
+    "coalesce",
+    "greatest",
+    "least",
+    "contains",
+    "substring",
+    "length",
+    "concat",
+    "upper",
+    "lower",
+    "trim",
+    "year",
+    "quarter",
+    "month",
+    "day",
+    "date_add",
+    "date_sub",
+]
 
 _BUILT: dict[str, Function] = {
     "cast": _cast,
