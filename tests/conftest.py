@@ -64,7 +64,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")
-    # Airflow turns the root logger up, and py4j would go on about closed sockets after the last test.
+    # Airflow turns the root logger up, and py4j would go on about sockets after the last test.
     logging.getLogger("py4j").setLevel(logging.WARNING)
     yield session
     session.stop()

@@ -16,10 +16,10 @@ from lineage_core.cli.settings import Settings
 from lineage_core.errors import LineageError, MissingExtraError
 
 if TYPE_CHECKING:
-    from lineage_core.capture.session import Capture
     from pyspark.sql import SparkSession
 
     from lineage_core.capture.script import ScriptError
+    from lineage_core.capture.session import Capture
     from lineage_core.lineage import LineageStore
 
 
@@ -60,13 +60,13 @@ def run(
 
     captures: list[Capture] = []
     try:
-        return run_script(script, arguments, begin, captures)
+        code = run_script(script, arguments, begin, captures)
     except ScriptError as error:
         _show_script_error(error, script)
-        return 1
-    finally:
-        sys.stdout.flush()
-        _tell(store, captures)
+        code = 1
+    sys.stdout.flush()
+    _tell(store, captures)
+    return code
 
 
 def _tell(store: LineageStore, captures: list[Capture]) -> None:

@@ -80,11 +80,15 @@ def _invoke(context: click.Context) -> int:
     except KeyboardInterrupt:
         return 130
     except LineageError as error:
-        message, code = str(error), 2
+        return _complain(context, error, str(error), 2)
     except Exception as error:
-        message, code = f"{_summary(error)}\nHint: row-lineage --debug ... shows where", 1
+        message = f"{_summary(error)}\nHint: row-lineage --debug ... shows where"
+        return _complain(context, error, message, 1)
+
+
+def _complain(context: click.Context, error: Exception, message: str, code: int) -> int:
     if context.params["debug"]:
-        traceback.print_exc()
+        traceback.print_exception(error)
     click.echo(f"Error: {message}", err=True)
     return code
 
