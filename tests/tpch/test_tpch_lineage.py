@@ -156,8 +156,8 @@ def test_single_rows_back_and_forth(
     run = captured.store.runs(dataset=captured.output(query))[0].id
     for table, pairs in expected(query).items():
         rid = max(i for _, i in pairs)
-        source = str(tpch_001 / f"{table}.parquet")
-        (output,) = captured.store.forward(source, rids=[rid], run=run).outputs
+        read = str(tpch_001 / f"{table}.parquet")
+        (output,) = captured.store.forward(read, rids=[rid], run=run).outputs
         assert output.rids().to_pylist() == sorted(o for o, i in pairs if i == rid)
 
 
@@ -208,4 +208,4 @@ def test_q4_urgent_orders_at_a_tenth(
     assert answer["lineitem"].count() == 2767
     orders = answer["orders"].to_arrow(["o_orderkey", "o_orderpriority"])
     assert pc.unique(orders.column("o_orderpriority")).to_pylist() == ["1-URGENT"]
-    assert run.record.outputs[0].rows == 5
+    assert run.outputs[0].rows == 5
