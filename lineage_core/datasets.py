@@ -7,8 +7,8 @@ library as it is.
 
 A text *with* a scheme is a URI: `%20` in it means a space; characters that should have been encoded
 and were not (Hadoop does not) stand for themselves. A text *without* a scheme is a path on this
-machine, and every character of it stands for itself. Nothing here looks at the disk: symbolic links
-are not followed.
+machine, and every character of it stands for itself. User and password are no part of a name, which
+everybody gets to see. Nothing here looks at the disk: symbolic links are not followed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ from lineage_core.errors import UnsupportedError
 _URI = re.compile(
     r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?://(?P<authority>[^/]*))?(?P<path>/.*|)", re.DOTALL
 )
-_OPAQUE = ("jdbc:",)  # not hierarchical: nothing in them may be rewritten
+_OPAQUE = "jdbc:"  # not hierarchical: nothing in it but credentials may be rewritten
+_CREDENTIALS = re.compile(
+    r"(?<=[:/])[^:/?;@]+[:/][^/?;@]*@|[?&;][^=&;]*(?:user|pass|pwd|secret|token|key)[^=&;]*=[^&;]*",
+    re.IGNORECASE,
+)
 _SAME_SCHEME = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 _LOCAL_HOSTS = ("", "localhost")
 _OBJECT_STORES = frozenset({"s3", "gs", "wasb", "wasbs"})
@@ -52,7 +56,7 @@ def canonical(name: str) -> str:
     if not name.strip():
         raise _no_name(name)
     if name.startswith(_OPAQUE):
-        return name
+        return _CREDENTIALS.sub("", name)
     if name.startswith("file//"):  # OpenLineage: namespace `file`, name `/...`
         return _uri("file", "", name.removeprefix("file/"))
     match = _URI.fullmatch(name)
@@ -66,8 +70,7 @@ def canonical(name: str) -> str:
 
 
 def openlineage_name(canonical: str) -> tuple[str, str]:
-    """Return the namespace and name that the OpenLineage naming specification gives a canonical
-    URI.
+    """Return the namespace and name OpenLineage's naming specification gives a canonical URI.
 
     >>> openlineage_name("file:///data/my%20orders")
     ('file', '/data/my orders')
@@ -77,9 +80,9 @@ def openlineage_name(canonical: str) -> tuple[str, str]:
     ('hdfs://namenode:8020', '/orders')
     """
     scheme, authority, path = _split(canonical)
-    if scheme == "file" and not authority:
-        return "file", path
-    namespace = f"{scheme}://{authority}" if authority or scheme not in ("", "jdbc") else scheme
+    if authority is None or (scheme == "file" and not authority):
+        return scheme, path
+    namespace = f"{scheme}://{authority}"
     if scheme in _OBJECT_STORES:
         path = path.removeprefix("/") or "/"
     return namespace, path
@@ -110,12 +113,15 @@ def local_path(canonical: str) -> str | None:
     '/data/my orders'
     """
     scheme, authority, path = _split(canonical)
-    return path if scheme == "file" and not authority else None
+    return path if scheme == "file" and authority == "" else None
 
 
 def _uri(scheme: str, authority: str, path: str) -> str:
     if scheme == "file" and authority.lower() in _LOCAL_HOSTS:
         authority = ""
+    user, _, host = authority.rpartition("@")
+    if ":" in user:  # without, it is the container of an Azure URL
+        authority = host
     normal = posixpath.normpath("/" + path.lstrip("/"))
     try:
         encoded = quote(normal, safe=_SAFE, errors="surrogateescape")
@@ -133,11 +139,12 @@ def _no_name(text: str) -> UnsupportedError:
     return UnsupportedError(f"{text!r} is no dataset name", hint=hint)
 
 
-def _split(canonical: str) -> tuple[str, str, str]:
+def _split(canonical: str) -> tuple[str, str | None, str]:
+    """Return scheme, authority and decoded path; for an opaque URI no authority and all the rest."""
     match = _URI.fullmatch(canonical)
     if match is None or match["authority"] is None:
         scheme, _, rest = canonical.partition(":")
-        return scheme, "", rest
+        return scheme, None, rest
     path = unquote(match["path"], errors="surrogateescape")
     return match["scheme"], match["authority"], path
 

@@ -74,10 +74,13 @@ def _by_alias(session: Session, name: str) -> list[str]:
 
 
 def _by_path_end(session: Session, name: str) -> list[str]:
-    """Return the datasets whose path ends with the segments of `name`."""
-    if "://" in name:
+    """Return the datasets whose path ends with the segments of `name`.
+
+    A URI, an absolute path and one from the working directory mean one place and no other.
+    """
+    if "://" in name or name.partition("/")[0] in ("", ".", ".."):
         return []
-    end = _canonical(f"/{name.removeprefix('./')}").removeprefix("file://")
+    end = _canonical(f"/{name}").removeprefix("file://")
     same_leaf = session.scalars(select(Dataset.name).where(Dataset.leaf == leaf(end)))
     return sorted(found for found in same_leaf if end != "/" and found.endswith(end))
 

@@ -1,5 +1,4 @@
-"""Where a store keeps its files: a local directory, or anything pyarrow or fsspec has a filesystem
-for.
+"""Where a store keeps its files: a local directory, or any filesystem pyarrow or fsspec knows.
 
 Both offer the same few operations over paths relative to the store's root. `write` is atomic: a
 reader sees the old content, the new one, or no file. `create` is `write` that refuses to replace:
@@ -23,6 +22,9 @@ import pyarrow.fs as pafs
 
 from lineage_core.datasets import canonical, local_path
 from lineage_core.filesystems import resolve
+
+_WITHOUT_DIRECTORIES = ("s3", "gcs", "abfs")
+"""Where a file needs no directory, and making one takes requests and permissions."""
 
 
 class Backend(Protocol):
@@ -55,15 +57,17 @@ def open_backend(url: str) -> Backend:
     Raises:
         UnsupportedError: neither pyarrow nor an installed fsspec knows the URL.
     """
-    address, _, query = url.partition("?") if "://" in url else (url, "", "")
-    place = canonical(address)
-    local = local_path(place)
-    return Local(Path(local)) if local is not None else Remote(place, query)
+    address, mark, query = url.partition("?") if "://" in url else (url, "", "")
+    uri = canonical(address)
+    local = local_path(uri)
+    if local is not None:
+        return Local(Path(local))
+    with_credentials = urlsplit(uri)._replace(netloc=urlsplit(address).netloc).geturl()
+    return Remote(uri, with_credentials + mark + query)
 
 
 class Local:
-    """A directory on this machine; its directories are 0700 and its files 0600, for lineage is
-    personal."""
+    """A directory on this machine. Lineage is personal: directories are 0700 and files 0600."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -128,22 +132,27 @@ class Local:
         if directory.is_dir():
             return
         if directory == self._root:
-            directory.parent.mkdir(
-                parents=True, exist_ok=True
-            )  # above the store: not ours to restrict
+            # What is above the store is not ours to restrict.
+            directory.parent.mkdir(parents=True, exist_ok=True)
         else:
             self._make_directory(directory.parent)
         directory.mkdir(mode=0o700, exist_ok=True)
+        _sync_directory(directory.parent)
 
 
 class Remote:
-    """A prefix of a filesystem that pyarrow or fsspec knows by its URL."""
+    """A prefix of a filesystem that pyarrow or fsspec knows.
 
-    def __init__(self, uri: str, query: str = "") -> None:
-        self._filesystem, self._root = resolve(f"{uri}?{query}" if query else uri)
+    Args:
+        uri: its name.
+        address: the same with whatever opening it takes: credentials, options.
+    """
+
+    def __init__(self, uri: str, address: str) -> None:
+        self._filesystem, self._root = resolve(address)
         # Elsewhere it is closing a file that publishes it, whole.
         self._renames = self._filesystem.type_name == "hdfs"
-        self.uri = _without_credentials(uri)
+        self.uri = uri
 
     def read(self, path: str) -> bytes:
         with self._filesystem.open_input_stream(self._inner(path)) as stream:
@@ -151,7 +160,8 @@ class Remote:
 
     def write(self, path: str, data: bytes) -> None:
         target = self._inner(path)
-        self._filesystem.create_dir(target.rpartition("/")[0], recursive=True)
+        if self._filesystem.type_name not in _WITHOUT_DIRECTORIES:
+            self._filesystem.create_dir(target.rpartition("/")[0], recursive=True)
         staged = f"{target}.tmp" if self._renames else target
         with self._filesystem.open_output_stream(staged) as stream:
             stream.write(data)
@@ -184,14 +194,6 @@ class Remote:
 
     def _inner(self, path: str) -> str:
         return f"{self._root.rstrip('/')}/{path}"
-
-
-def _without_credentials(uri: str) -> str:
-    """Return `uri` without user and password; in Azure's URLs the user is the container's name."""
-    parts = urlsplit(uri)
-    user, at, host = parts.netloc.rpartition("@")
-    kept = user.partition(":")[0] + at if parts.scheme.startswith(("abfs", "wasb")) else ""
-    return parts._replace(netloc=kept + host).geturl()
 
 
 def _sync_directory(directory: Path) -> None:

@@ -18,6 +18,7 @@ import uuid
 from urllib.parse import quote
 
 from lineage_core import codec
+from lineage_core.datasets import canonical
 from lineage_core.errors import AmbiguousError, CorruptError, NotFoundError, UnsupportedError
 from lineage_core.store.backends import open_backend
 from lineage_core.store.manifest import VERSION, RunRecord
@@ -45,7 +46,7 @@ class ArtifactStore:
 
     def uri(self, path: str) -> str:
         """Return the absolute URI of a path of the store."""
-        return f"{self.url.rstrip('/')}/{quote(_inside(path), safe='/=')}"
+        return canonical(f"{self.url}/{quote(_inside(path))}")
 
     def read(self, path: str) -> bytes:
         """Return the content of a file."""
