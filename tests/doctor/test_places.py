@@ -46,7 +46,9 @@ def test_a_url_nobody_knows() -> None:
 
 
 def test_a_database_that_does_not_answer(tmp_path: Path) -> None:
-    (check,) = catalog(Subject(str(tmp_path), "postgresql+psycopg://me:hunter2@127.0.0.1:1/lineage"))
+    (check,) = catalog(
+        Subject(str(tmp_path), "postgresql+psycopg://me:hunter2@127.0.0.1:1/lineage")
+    )
     assert check.verdict is Verdict.FAILED
     assert "hunter2" not in f"{check.found} {check.advice}"
 
