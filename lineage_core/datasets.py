@@ -140,7 +140,7 @@ def _no_name(text: str) -> UnsupportedError:
 
 
 def _split(canonical: str) -> tuple[str, str | None, str]:
-    """Return scheme, authority and decoded path; for an opaque URI no authority and all the rest."""
+    """Return scheme, authority and decoded path; of an opaque URI scheme, None and the rest."""
     match = _URI.fullmatch(canonical)
     if match is None or match["authority"] is None:
         scheme, _, rest = canonical.partition(":")

@@ -33,8 +33,7 @@ class ArtifactStore:
     """Runs and their files below one path or filesystem URL.
 
     Args:
-        url: a path, or a URL of a filesystem that pyarrow or fsspec knows. Options may follow a
-        `?`.
+        url: a path, or a URL pyarrow or fsspec has a filesystem for; options follow a `?`.
     """
 
     def __init__(self, url: str) -> None:
@@ -57,6 +56,8 @@ class ArtifactStore:
                 f"the store has no file {self.uri(path)}",
                 hint="row-lineage gc may have removed it; list the runs",
             ) from None
+        except OSError as error:
+            raise self._unreadable(path, error) from error
 
     def write(self, path: str, data: bytes) -> None:
         """Make `data` the content of a file, atomically, replacing what was there."""
@@ -116,6 +117,8 @@ class ArtifactStore:
                 f"did you mean {' or '.join(near)}?" if near else "row-lineage runs lists the runs"
             )
             raise NotFoundError(f"the store {self.url} has no run {run_id}", hint=hint) from None
+        except OSError as error:
+            raise self._unreadable(path, error) from error
         record = _parse(data, self.uri(path))
         if record.id != run_id:
             raise CorruptError(
@@ -151,10 +154,18 @@ class ArtifactStore:
         self.remove(folder)
 
     def _folders(self) -> tuple[list[str], list[str]]:
-        ids = [name for name in self._backend.directories(_RUNS) if _is_run_id(name)]
-        manifests = set(self._backend.existing(_manifest(f"{_RUNS}/{name}") for name in ids))
+        try:
+            ids = [name for name in self._backend.directories(_RUNS) if _is_run_id(name)]
+            manifests = set(self._backend.existing(_manifest(f"{_RUNS}/{name}") for name in ids))
+        except OSError as error:
+            raise self._unreadable(_RUNS, error) from error
         committed = [name for name in ids if _manifest(f"{_RUNS}/{name}") in manifests]
         return committed, [name for name in ids if _manifest(f"{_RUNS}/{name}") not in manifests]
+
+    def _unreadable(self, path: str, error: OSError) -> NotFoundError:
+        reason = error.strerror or str(error)
+        hint = "check that the store is reachable, and permissions; row-lineage doctor"
+        return NotFoundError(f"{self.uri(path)} cannot be read: {reason}", hint=hint)
 
 
 _CORRUPT_HINT = "restore the file from a backup, or remove the run's folder and rebuild the catalog"

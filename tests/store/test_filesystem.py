@@ -172,6 +172,28 @@ def test_an_empty_store_has_no_runs(store: ArtifactStore) -> None:
     assert (store.runs(), store.uncommitted()) == ([], [])
 
 
+def test_a_store_that_cannot_be_read_is_named(
+    local: ArtifactStore, record: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = record()
+    local.commit(run)
+
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", fail)
+    monkeypatch.setattr(os, "scandir", fail)
+    acts: list[Callable[[], object]] = [
+        local.runs,
+        local.uncommitted,
+        lambda: local.load(run.id),
+        lambda: local.read("x"),
+    ]
+    for act in acts:
+        with pytest.raises(NotFoundError, match=r"file:///\S+ cannot be read: Permission denied"):
+            act()
+
+
 # Manifests that are not as they were committed
 
 
