@@ -69,7 +69,8 @@ def answered(key: str, title: str, found: Sequence[Part]) -> Report:
     rows = [Table(f"Rows of {part.dataset}", part.rows) for part in found if part.rows is not None]
     flat = summary if not rows else rows[0].data if len(rows) == 1 else None
     document = partial(_document, key, found)
-    return Report((Table(title, summary), *rows), document, flat)
+    notes = () if found else ("No dataset: these rows lead to none that a captured run knows.",)
+    return Report((Table(title, summary), *rows), document, flat, notes)
 
 
 def is_called(dataset: str, name: str | None) -> bool:

@@ -150,7 +150,7 @@ def _output_line(output: OutputRecord) -> Sequence[object]:
         _precision(output),
         sum(saved.rows for saved in output.artifacts),
         sum(sizes),
-        sum(timing.seconds for timing in output.timings),
+        round(sum(timing.seconds for timing in output.timings), 3),
         output.uncaptured,
     )
 
