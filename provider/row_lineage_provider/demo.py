@@ -68,7 +68,7 @@ def main() -> int:
     try:
         _run(Folder(Path("demo").resolve()), dags, console)
     except CommandError as error:
-        console.print(str(error), style="red", highlight=False, markup=False)
+        console.print(str(error), style="red", highlight=False, markup=False, soft_wrap=True)
         return 1
     return 0
 
@@ -137,7 +137,7 @@ def show(console: Console, folder: Folder, report: Path, capture: Tree) -> None:
     console.print(table)
     for part in answer["parts"]:
         console.print(first_rows(folder.store / part["file"], Path(part["dataset"]).name))
-    spent = sum(output["secondsSpent"].values())
+    spent = sum(s for stage, s in output["secondsSpent"].items() if stage != "write")
     console.print(f"The answer took {answer['seconds']:.3f} s, before rows were fetched.")
     console.print(
         f"Capturing Q4 took {spent:.3f} s and saved {output['bytesSaved']:,} bytes "

@@ -26,11 +26,16 @@ _SPARK = {
 
 
 class CommandError(RuntimeError):
-    """A command of the embedded Airflow failed; has the end of what it wrote."""
+    """A command of the embedded Airflow failed; its message has the end of what it wrote.
+
+    Attributes:
+        output: all that it wrote.
+    """
 
     def __init__(self, command: str, output: str, lines: int = 40) -> None:
-        self.tail = "\n".join(output.splitlines()[-lines:])
-        super().__init__(f"airflow {command} failed:\n{self.tail}")
+        self.output = output
+        tail = "\n".join(output.splitlines()[-lines:])
+        super().__init__(f"airflow {command} failed:\n{tail}")
 
 
 @dataclass(frozen=True, slots=True)
