@@ -16,13 +16,13 @@ find_python() {
   return 1
 }
 
-if ! [ -x "$venv/bin/pip" ]; then
+if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
   python=$(find_python)
   echo "set-up: making $venv with $("$python" --version)"
-  "$python" -m venv "$venv"
+  "$python" -m venv --clear "$venv"
 fi
 echo "set-up: installing $(grep -c == constraints.txt) pinned packages (some minutes on first use)"
 # --no-deps: the pins are the whole closure (pip check below), so there is nothing to resolve.
-"$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps -r constraints.txt
-"$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --editable .
-"$venv/bin/pip" check
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r constraints.txt
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+"$venv/bin/python" -m pip check
