@@ -9,9 +9,10 @@ source is ever lost: an operator without IR form keeps all its inputs, those of 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -89,6 +90,7 @@ class _Shared:
 
     spark: SparkSession
     next_at: int = 0
+    numbers: Iterator[int] = field(default_factory=count)
     sources: dict[Source, int] = field(default_factory=dict)
     leaves: list[tuple[int, Any]] = field(default_factory=list)
     expr_ids: dict[int, int] = field(default_factory=dict)
@@ -110,7 +112,7 @@ class _Reader:
         self.first = shared.next_at
         shared.next_at += len(self.trees)
         # Ids of a subquery's plan may repeat those of its outer plan; IR ids are unique.
-        self.columns = Columns(first=len(shared.expr_ids))
+        self.columns = Columns(shared.numbers)
 
     @cached_property
     def nodes(self) -> list[Any]:

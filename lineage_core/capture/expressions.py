@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import count
 from typing import Any
 
 from lineage_core.capture.literals import (
@@ -66,14 +67,16 @@ _AGGREGATES = {
 
 @dataclass
 class Columns:
-    """The IR ids of a plan's columns, numbered from 0 by first appearance."""
+    """The IR ids of a plan's columns, by first appearance; plans of subqueries share `numbers`."""
 
+    numbers: Iterator[int] = field(default_factory=count)
     ids: dict[int, int] = field(default_factory=dict)
-    first: int = 0
 
     def id(self, expr_id: int) -> int:
         """Return the IR id of the Catalyst attribute `expr_id`."""
-        return self.ids.setdefault(expr_id, self.first + len(self.ids))
+        if expr_id not in self.ids:
+            self.ids[expr_id] = next(self.numbers)
+        return self.ids[expr_id]
 
 
 @dataclass(frozen=True, slots=True)
