@@ -129,7 +129,7 @@ def show(console: Console, folder: Folder, report: Path, capture: Tree) -> None:
     answer = json.loads((report / "report.json").read_text())
     output = capture["outputs"][0]
     table = Table(title=f"Lineage of Q4's rows where {answer['question']['where']}")
-    for name in ("source", "rows", "precision", "seconds"):
+    for name in ("source", "rows", "precision", "seconds to find and write"):
         table.add_column(name, justify="left" if name in ("source", "precision") else "right")
     for part in answer["parts"]:
         name = Path(part["dataset"]).name
@@ -138,13 +138,13 @@ def show(console: Console, folder: Folder, report: Path, capture: Tree) -> None:
     for part in answer["parts"]:
         console.print(first_rows(folder.store / part["file"], Path(part["dataset"]).name))
     spent = sum(s for stage, s in output["secondsSpent"].items() if stage != "write")
-    console.print(f"The answer took {answer['seconds']:.3f} s, before rows were fetched.")
     console.print(
         f"Capturing Q4 took {spent:.3f} s and saved {output['bytesSaved']:,} bytes "
         f"({output['strategy']})."
     )
     for what, path in (("report", report), ("events", folder.events), ("store", folder.store)):
-        console.print(f"{what:7} {path}", highlight=False, soft_wrap=True)
+        shown = path.relative_to(folder.root.parent)
+        console.print(f"{what:7} {shown}", highlight=False, soft_wrap=True)
 
 
 def first_rows(file: Path, title: str) -> Table:

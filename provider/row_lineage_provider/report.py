@@ -84,7 +84,7 @@ class Report:
         folder: where it is, relative to the store.
         question: what was asked.
         asked: when, ISO 8601 UTC.
-        seconds: time the answer took before any row was fetched.
+        seconds: time until it was clear how to find the rows; finding them is counted in `parts`.
         parts: what was found, in the answer's order.
     """
 

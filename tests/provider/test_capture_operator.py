@@ -201,6 +201,16 @@ def test_an_event_that_cannot_be_made_does_not_fail_the_task(
     assert task.get_openlineage_facets_on_complete(None).run_facets == {}
 
 
+def test_a_connection_without_store_is_told_and_breaks_nothing(
+    store: Any, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_ROW_LINEAGE_DEFAULT", '{"conn_type": "row_lineage"}')
+    task = operator(lambda: 7)
+    assert task.execute(context()) == 7
+    assert (facet_of(task).state, facet_of(task).store) == ("uncaptured", "")
+    assert "NotFoundError" in facet_of(task).reason
+
+
 def test_nothing_is_said_before_the_function_has_run(store: Any) -> None:
     task = operator(lambda: None)
     for lineage in (

@@ -110,19 +110,25 @@ class RowLineageCaptureOperator(PythonOperator):
         if not _openlineage_is_active():
             return None
         try:
-            from lineage_core.datasets import canonical
             from lineage_core.openlineage import describe
 
-            address = settings.store_address(self.store, self.row_lineage_conn_id)
-            return describe(
-                record,
-                store=canonical(address.store.partition("?")[0]),
-                materialize=settings.materialize(self.materialize),
-            )
+            mode = settings.materialize(self.materialize)
+            return describe(record, store=self._store_url(), materialize=mode)
         except Exception as error:
             self.log.warning("The event has no row lineage (%s).", type(error).__name__)
             self.log.debug("Why it has none", exc_info=error)
             return None
+
+    def _store_url(self) -> str:
+        """Return the store's URL; empty when there is none, and so nothing was captured."""
+        from lineage_core.datasets import canonical
+        from lineage_core.errors import LineageError
+
+        try:
+            address = settings.store_address(self.store, self.row_lineage_conn_id)
+            return canonical(address.store.partition("?")[0])
+        except LineageError:
+            return ""
 
     def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
         """Return nothing: what a function reads and writes is not known before it has run."""

@@ -23,7 +23,8 @@ class RowLineageQueryOperator(BaseOperator):
 
     The report holds counts, precision and the rows themselves; XCom gets its path and the counts.
     An answer that may hold too many rows says so (`superset`); a question that cannot be answered
-    fails the task. All arguments but the connection are templated.
+    fails the task. All arguments but the connection are templated. Mind that Airflow shows them as
+    rendered to whoever may see the task, except for values that it knows as secrets.
 
     Args:
         dataset: path, URI or OpenLineage `namespace/name` of the dataset that `where` is about.
