@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 from decimal import Decimal, InvalidOperation
+from math import isinf
 
 from sqlglot import exp
 
@@ -71,6 +72,8 @@ def _negative(node: exp.Neg, text: str) -> Constant | None:
 def _number(text: str) -> Constant:
     try:
         if re.search(r"[eE]", text):
+            if isinf(float(text)):
+                raise Mismatch(f"{text} is too large for a double")
             return Constant(float(text), "double")
         value = Decimal(text)
     except (InvalidOperation, ValueError):

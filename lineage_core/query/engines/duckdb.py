@@ -85,7 +85,8 @@ class DuckDBEngine:
             aliased.append(exp.alias_(_column("x", "file_row_number"), ROW, quoted=True))
         query = exp.select(*(aliased or [exp.Literal.number(1)])).from_(_files(snapshot, "x"))
         if any(column >= first_partition for column in columns):
-            on = exp.EQ(this=_column("p", FILE), expression=_column("x", "file_index"))
+            index = exp.Cast(this=_column("x", "file_index"), to=sql_type("long"))
+            on = exp.EQ(this=_column("p", FILE), expression=index)
             query = query.join(partitions(snapshot, columns, DIALECT).subquery("p"), on=on)
         return query
 

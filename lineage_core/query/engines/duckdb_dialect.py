@@ -78,15 +78,16 @@ def _arithmetic(operator: type[exp.Binary]) -> Function:
 
 def _decimal_arithmetic(expr: Call, operator: type[exp.Binary], args: Sequence[Sql]) -> Sql:
     (p1, s1), (p2, s2) = (_precision_of(expr, type_of(arg)) for arg in expr.args)
-    if operator is exp.Mul:
-        _check_precision(expr, p1 + p2 + 1)
-        return operator(this=args[0], expression=args[1])
     scale = max(s1, s2)
-    precision = max(p1 - s1, p2 - s2) + scale + 1
-    _check_precision(expr, precision)
-    wide = sql_type(f"decimal({precision},{scale})")
-    sides = [exp.Cast(this=arg, to=wide.copy()) for arg in args]
-    return operator(this=sides[0], expression=sides[1])
+    scales = (s1, s2) if operator is exp.Mul else (scale, scale)
+    whole = p1 - s1 + p2 - s2 if operator is exp.Mul else max(p1 - s1, p2 - s2)
+    if whole + (s1 + s2 if operator is exp.Mul else scale) + 1 > _MAX_PRECISION:
+        raise _refuse(expr, " (more than 38 digits)")
+    # As wide as can be: in a narrower type DuckDB's own result may overflow, which is an error.
+    left, right = (sql_type(f"decimal({_MAX_PRECISION},{scale})") for scale in scales)
+    return operator(
+        this=exp.Cast(this=args[0], to=left), expression=exp.Cast(this=args[1], to=right)
+    )
 
 
 def _precision_of(expr: Call, type: DataType) -> tuple[int, int]:
@@ -94,11 +95,6 @@ def _precision_of(expr: Call, type: DataType) -> tuple[int, int]:
     if decimal is None or decimal_of(expr.type) is None:
         raise _refuse(expr)
     return decimal
-
-
-def _check_precision(expr: Call, precision: int) -> None:
-    if precision > _MAX_PRECISION:
-        raise _refuse(expr, " (more than 38 digits)")
 
 
 def _divide(operator: type[exp.Binary]) -> Function:
