@@ -189,12 +189,15 @@ class Walk:
         return [ref for ref in refs if (ref.run_id, ref.index) in state[ref.dataset]]
 
     def _writers(self, at: _Reached) -> tuple[OutputRef, ...]:
+        """Return the writes that the snapshot may be made of, as far as runs know them."""
         dataset = at.snapshot.dataset
         try:
-            exact = self._catalog.writer_of_snapshot(dataset, at.snapshot.id)
-            return (exact,) if exact else self._catalog.writers(dataset, as_of=at.moment)
+            state = self._catalog.writers(dataset, as_of=at.moment)
         except NotFoundError:
             return ()
+        exact = next((ref for ref in state if ref.snapshot_id == at.snapshot.id), None)
+        exact = exact or self._catalog.writer_of_snapshot(dataset, at.snapshot.id)
+        return (exact,) if exact else state
 
     def _output(self, ref: OutputRef) -> OutputRecord:
         if ref.run_id not in self._records:

@@ -1,4 +1,4 @@
-"""Small datasets and programs of the query tests, and an oracle: Python loops over Python values."""
+"""Small datasets and programs of the query tests; the oracle: Python loops over Python values."""
 
 from __future__ import annotations
 
@@ -133,11 +133,11 @@ def truth(expr: Expr, row: Mapping[int, Any], anchor: Mapping[int, Any]) -> Any:
             value = truth(arg, row, anchor)
             return None if value is None else not value
         case And(args):
-            values = [truth(arg, row, anchor) for arg in args]
-            return False if False in values else None if None in values else True
+            parts = [truth(arg, row, anchor) for arg in args]
+            return False if False in parts else None if None in parts else True
         case Or(args):
-            values = [truth(arg, row, anchor) for arg in args]
-            return True if True in values else None if None in values else False
+            parts = [truth(arg, row, anchor) for arg in args]
+            return True if True in parts else None if None in parts else False
         case _:
             raise AssertionError(expr)
 
@@ -268,7 +268,7 @@ def built(steps: Sequence[Step], tables: Sequence[Table]) -> Built:
 
 
 def record(program: LineageProgram, tables: Sequence[Table]) -> OutputRecord:
-    """Return the record of a write with `program`; sources are numbered in the order of the steps."""
+    """Return the record of a write with `program`; each step stands for its table."""
     pairs = list(zip(program.steps, tables, strict=True))
     count = max((step.source for step in program.steps), default=-1) + 1
     inputs = {step.source: t.snapshot for step, t in pairs if step.kind is StepKind.SOURCE}
@@ -434,7 +434,7 @@ def q4(lake: Lake) -> Built:
 
 @pytest.fixture
 def q6(lake: Lake) -> Built:
-    """Like TPC-H Q6: one global aggregate; nothing saved, and the source unrelated to the row's values."""
+    """Like TPC-H Q6: one global aggregate; the source is unrelated to the row's values."""
     items = lake.write(
         "items",
         {"price": "decimal(10,2)", "discount": "double", "day": "date"},

@@ -1,4 +1,4 @@
-"""Backward, forward and pairs of hand-made programs, on both engines, against nested Python loops."""
+"""Backward, forward and pairs of hand-made programs, on both engines, against nested loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store's questions: one run, several runs, what is missing or changed, and the shape of answers."""
+"""The store's questions: one run, several runs, what is missing or changed, shape of answers."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_questions_that_have_no_answer(q4: Any, store: lc.LineageStore, run_q4: 
     with pytest.raises(lc.PredicateError, match="64-bit"):
         store.backward("q4", rids=[True])
     with pytest.raises(lc.PredicateError, match="64-bit"):
-        store.backward("q4", rids=["0; drop table t"])  # type: ignore[list-item]
+        store.backward("q4", rids=["0; drop table t"])
     for rid in (-1, 9 << 40):
         with pytest.raises(lc.NotFoundError, match=str(rid)):
             store.backward("q4", rids=[rid])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -228,60 +228,72 @@ def test_nan_is_found_beyond_the_files_statistics(
         assert sample.select(engine, predicate) == expected
 
 
+def _pair(type: str) -> tuple[Column, Column]:
+    first, second = _COLUMNS[type]
+    return Column(first, type), Column(second, type)
+
+
+def _arithmetic() -> Iterator[Call]:
+    for type in ("byte", "integer", "long", "float", "double"):
+        for name in ("add", "subtract", "multiply", "remainder"):
+            yield Call(name, _pair(type), type)
+        for name in ("negative", "abs"):
+            yield Call(name, _pair(type)[:1], type)
+    small = _pair("decimal(10,2)")
+    yield Call("add", small, "decimal(11,2)")
+    yield Call("subtract", small, "decimal(11,2)")
+    yield Call("multiply", small, "decimal(21,4)")
+    yield Call("negative", small[:1], "decimal(10,2)")
+    yield Call("divide", _pair("double"), "double")
+
+
+def _of_all_types() -> Iterator[Call]:
+    for type in _TYPES:
+        for target in _TYPES:
+            yield Call("cast", _pair(type)[:1], target)
+        for name in ("coalesce", "greatest", "least"):
+            yield Call(name, _pair(type), type)
+        condition = Compare(Comparison.LT, *_pair(type))
+        yield Call("case_when", (condition, *_pair(type)), type)
+
+
+_PATTERNS = [
+    ("a%", "\\"),
+    ("_", "\\"),
+    ("%\\%\\_%", "\\"),
+    ("%!%%", "!"),
+    ("%\\%", "!"),
+    ("a%_\\\\\n%", "\\"),
+    ("", "\\"),
+]
+
+
+def _of_strings() -> Iterator[Call]:
+    text, other = _pair("string")
+    for name in ("starts_with", "ends_with", "contains"):
+        yield Call(name, (text, other), "boolean")
+    for pattern in _PATTERNS:
+        constants = [Literal(part, "string") for part in pattern]
+        yield Call("like", (text, *constants), "boolean")
+    for place in [(1, 1), (0, 2), (2, 9), (5, 0)]:
+        yield Call("substring", (text, *(Literal(n, "integer") for n in place)), "string")
+    yield Call("length", (text,), "integer")
+    yield Call("concat", (text, other), "string")
+    yield Call("trim", (text,), "string")
+
+
+def _of_dates() -> Iterator[Call]:
+    day, end = _pair("date")
+    for name in ("year", "quarter", "month", "day"):
+        yield Call(name, (day,), "integer")
+    yield Call("date_diff", (day, end), "integer")
+    yield Call("date_add", (day, Literal(0, "integer")), "date")
+    yield Call("date_sub", (day, Literal(31, "integer")), "date")
+
+
 def _calls() -> list[Call]:
     """Return calls of every function, over columns of every type it may take."""
-    calls: list[Call] = []
-
-    def columns(type: str) -> tuple[Column, Column]:
-        first, second = _COLUMNS[type]
-        return Column(first, type), Column(second, type)
-
-    numbers = ["byte", "integer", "long", "float", "double"]
-    for type in numbers:
-        for name in ("add", "subtract", "multiply", "remainder"):
-            calls.append(Call(name, columns(type), type))
-        calls += [Call(name, columns(type)[:1], type) for name in ("negative", "abs")]
-    small = columns("decimal(10,2)")
-    for name, type in [
-        ("add", "decimal(11,2)"),
-        ("subtract", "decimal(11,2)"),
-        ("multiply", "decimal(21,4)"),
-    ]:
-        calls.append(Call(name, small, type))
-    calls.append(Call("negative", small[:1], "decimal(10,2)"))
-    calls.append(Call("divide", columns("double"), "double"))
-    for source in _TYPES:
-        for target in _TYPES:
-            calls.append(Call("cast", columns(source)[:1], target))
-    for type in _TYPES:
-        calls += [Call(name, columns(type), type) for name in ("coalesce", "greatest", "least")]
-        condition = Compare(Comparison.LT, *columns(type))
-        calls.append(Call("case_when", (condition, *columns(type)), type))
-    text, other = columns("string")
-    for name in ("starts_with", "ends_with", "contains"):
-        calls.append(Call(name, (text, other), "boolean"))
-    for pattern, escape in [
-        ("a%", "\\"),
-        ("_", "\\"),
-        ("%\\%\\_%", "\\"),
-        ("%!%%", "!"),
-        ("%\\%", "!"),
-        ("a%_\\\\\n%", "\\"),
-        ("", "\\"),
-    ]:
-        args = (text, Literal(pattern, "string"), Literal(escape, "string"))
-        calls.append(Call("like", args, "boolean"))
-    for position, length in [(1, 1), (0, 2), (2, 9), (5, 0)]:
-        where = (Literal(position, "integer"), Literal(length, "integer"))
-        calls.append(Call("substring", (text, *where), "string"))
-    calls += [Call("length", (text,), "integer"), Call("concat", (text, other), "string")]
-    calls.append(Call("trim", (text,), "string"))
-    day, end = columns("date")
-    calls += [Call(name, (day,), "integer") for name in ("year", "quarter", "month", "day")]
-    calls.append(Call("date_diff", (day, end), "integer"))
-    for name in ("date_add", "date_sub"):
-        calls.append(Call(name, (day, Literal(31 if name == "date_sub" else 0, "integer")), "date"))
-    return calls
+    return [*_arithmetic(), *_of_all_types(), *_of_strings(), *_of_dates()]
 
 
 def _supported(call: Call) -> bool:
