@@ -67,7 +67,7 @@ def main() -> int:
         return 2
     try:
         _run(Folder(Path("demo").resolve()), dags, console)
-    except CommandError as error:
+    except (CommandError, subprocess.CalledProcessError) as error:
         console.print(str(error), style="red", highlight=False, markup=False, soft_wrap=True)
         return 1
     return 0

@@ -73,11 +73,11 @@ def test_spark_properties_that_are_none(monkeypatch: pytest.MonkeyPatch, text: s
 
 
 def test_a_password_does_not_show(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
 ) -> None:
     """Neither in what is printed of an address, nor in a log, nor in the test of a connection."""
     catalog = f"postgresql+psycopg://lineage:{PASSWORD}@127.0.0.1:1/none"
-    connect(monkeypatch, store="/tmp/none", catalog=catalog)
+    connect(monkeypatch, store=str(tmp_path), catalog=catalog)
     assert PASSWORD not in repr(store_address())
     hook = RowLineageHook()
     assert hook.test_connection()[0] is False

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from airflow.sdk import Param, dag, task
+from airflow.sdk import Param, dag, get_current_context
+
+from row_lineage_provider.decorators.row_lineage import row_lineage_task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -13,8 +15,9 @@ if TYPE_CHECKING:
     from lineage_core.capture.session import Capture
 
 
-def write_urgent(spark: SparkSession, params: dict[str, Any], name: str) -> None:
+def write_urgent(spark: SparkSession, name: str) -> None:
     """Write something whose plan holds a literal."""
+    params = get_current_context()["params"]
     orders = spark.read.parquet(f"{params['tables']}/orders.parquet")
     found = orders.where("o_orderpriority = '1-URGENT'").groupBy("o_orderstatus").count()
     found.write.mode("overwrite").parquet(f"{params['results']}/{name}")
@@ -25,31 +28,31 @@ def write_urgent(spark: SparkSession, params: dict[str, Any], name: str) -> None
     params={"tables": Param("tables", type="string"), "results": Param("results", type="string")},
 )
 def broken() -> None:
-    @task.row_lineage
-    def function_fails(spark: SparkSession, params: dict[str, Any]) -> None:
-        write_urgent(spark, params, "function_fails")
+    @row_lineage_task
+    def function_fails(spark: SparkSession) -> None:
+        write_urgent(spark, "function_fails")
         raise KeyError("this is the user's own error")
 
-    @task.row_lineage
-    def capture_fails(spark: SparkSession, run: Capture, params: dict[str, Any]) -> str:
+    @row_lineage_task
+    def capture_fails(spark: SparkSession, run: Capture) -> str:
         with patch("lineage_core.capture.attempt.infer", side_effect=RuntimeError("1-URGENT")):
-            write_urgent(spark, params, "capture_fails")
+            write_urgent(spark, "capture_fails")
         return run.id
 
-    @task.row_lineage(store="nosuchscheme://nowhere")
-    def no_store(spark: SparkSession, run: Capture, params: dict[str, Any]) -> str:
-        write_urgent(spark, params, "no_store")
+    @row_lineage_task(store="nosuchscheme://nowhere")
+    def no_store(spark: SparkSession, run: Capture) -> str:
+        write_urgent(spark, "no_store")
         assert run.outputs == ()
         return run.id
 
-    @task.row_lineage
-    def session_stopped(spark: SparkSession, params: dict[str, Any]) -> None:
-        write_urgent(spark, params, "session_stopped")
+    @row_lineage_task
+    def session_stopped(spark: SparkSession) -> None:
+        write_urgent(spark, "session_stopped")
         spark.stop()
 
-    @task.row_lineage
-    def copies(number: int, spark: SparkSession, params: dict[str, Any]) -> None:
-        write_urgent(spark, params, f"copy_{number}")
+    @row_lineage_task
+    def copies(number: int, spark: SparkSession) -> None:
+        write_urgent(spark, f"copy_{number}")
 
     function_fails()
     capture_fails()
