@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
 
-_WIDTH = 240
-"""Columns of a table that does not go to a terminal, which would say how many it has."""
+_WIDTH = 10_000
+"""Columns where no terminal says how many it has: enough for a row to stay one line, for `grep`."""
 
 
 class Format(StrEnum):
@@ -194,14 +194,15 @@ def write_tables(found: Report, file: IO[str]) -> None:
 
     out = console(file)
     for part in found.tables:
-        grid = Grid(title=Text(part.title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        grid = Grid(title=Text(part.title), title_justify="left", box=SIMPLE_HEAD)
+        grid.pad_edge = grid.show_edge = False
         for field in part.data.schema:
             right = str(field.type).startswith(("int", "uint", "float", "double", "decimal"))
             name = Text(_printable(field.name))
             grid.add_column(name, justify="right" if right else "left", overflow="fold")
         for row in part.data.to_pylist():
             grid.add_row(*(Text(_printable(_text(value))) for value in row.values()))
-        out.print(grid)
+        out.print(grid, end="\n\n")
     for note in found.notes:
         out.print(note, soft_wrap=True)
 

@@ -65,6 +65,9 @@ def test_a_script_is_captured_without_a_change(folder: Path) -> None:
     assert (source["dataset"], source["precision"]) == ("numbers", "exact")
     assert sorted(row["id"] for row in source["lineage"]) == [3, 6, 9]
 
+    asked = row_lineage(folder, "backward", "numbers", "--hops=1")
+    assert "No dataset" in asked.stdout
+
 
 def test_a_script_that_fails_fails_as_it_would_alone(folder: Path) -> None:
     ended = row_lineage(folder, "run", "job.py", "break")
