@@ -192,25 +192,34 @@ class SourceAnswer:
         )
 
     def _rids(self, parts: Sequence[Part]) -> pa.Int64Array:
-        need_rids(self.snapshot)
-        if not parts:
-            raise UncapturedError(
-                f"the rows of {display(self.dataset)} cannot be told: {self._gap}"
-            )
+        self._need_parts()
         found = [self._reader.rids(part.path) for part in parts]
         rids = found[0] if len(found) == 1 else pc.unique(pa.concat_arrays(found)).sort()
         return rids if self._files is None else rids.filter(in_files(rids, self._files))
 
     def _pairs(self) -> pa.Table:
-        need_rids(self.snapshot)
+        self._need_parts()
         found = [_pairs_of(part, self._reader) for part in self.parts]
         table = sorted_pairs(pa.concat_tables([SCHEMA.empty_table(), *found]))
         if self._files is None:
             return table
-        column = IN_RID if self.parts and _goes_down(self.parts[0]) else OUT_RID
+        column = IN_RID if _goes_down(self.parts[0]) else OUT_RID
         return table.filter(in_files(table.column(column).combine_chunks(), self._files))
 
+    def _need_parts(self) -> None:
+        need_rids(self.snapshot)
+        if not self.parts:
+            raise self._cannot_tell()
+
+    def _cannot_tell(self) -> UncapturedError:
+        return UncapturedError(
+            f"the rows of {display(self.dataset)} cannot be told: {self._gap}",
+            hint="run the job that wrote it again under capture",
+        )
+
     def _only_part(self) -> Part:
+        if not self.parts:
+            raise self._cannot_tell()
         if len(self.parts) == 1:
             return self.parts[0]
         raise UnsupportedError(

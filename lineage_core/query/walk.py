@@ -74,9 +74,8 @@ class Walk:
 
         The rows are selected among those that the newest of them read.
         """
-        newest = refs[0]
-        output = self._output(newest)
-        relations = bind(output, self._store.uri)
+        newest = next((ref for ref in refs if not ref.uncaptured), refs[0])
+        relations = bind(self._output(newest), self._store.uri)
         source = next(s for s in relations.program.sources if _reads(relations, s, newest))
         snapshot = relations.snapshots[source]
         selection = select(snapshot)
@@ -161,7 +160,15 @@ class Walk:
         direct: Selection | None,
     ) -> list[_Reached]:
         """Return the output of the write `ref`, reached from the rows of `answer` it read."""
-        relations = bind(self._output(ref), self._store.uri)
+        behind = trail | {(ref.run_id, ref.index)}
+        output = self._output(ref)
+        try:
+            relations = bind(output, self._store.uri)
+        except UncapturedError as error:
+            if output.snapshot is None:
+                raise
+            gap = f"written by run {ref.run_id}: {error.what}"
+            return [_Reached(output.snapshot, (), ref.ended, behind, gap)]
         target = relations.snapshots[0]
         parts = []
         for leaf in relations.program.sources:
@@ -177,7 +184,7 @@ class Walk:
                 parts.append(Part(Path(relations, steps, rids), reasons, answer))
         if not parts:
             return []
-        return [_Reached(target, tuple(parts), ref.ended, trail | {(ref.run_id, ref.index)})]
+        return [_Reached(target, tuple(parts), ref.ended, behind)]
 
     def current(self, refs: Iterable[OutputRef]) -> list[OutputRef]:
         """Return those of `refs` that the present state of what they wrote is made of."""

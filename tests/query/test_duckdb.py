@@ -171,6 +171,17 @@ def test_other_formats_and_places_are_left_to_spark(lake: Any, reader: Reader) -
         engine.scan(replace(table.snapshot, files=(far,)), (0,), rids=False)
 
 
+def test_a_failure_inside_the_engine_quotes_no_value(tmp_path: LocalPath, reader: Reader) -> None:
+    path = tmp_path / "t.parquet"
+    arrow = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\x07\0\0\0"), pa.py_buffer(b"secret\xff")]
+    )
+    pq.write_table(pa.table({"s": arrow}), path)
+    with pytest.raises(UnsupportedError) as caught:
+        reader.rows(_rows_of(_snapshot(path, ("s", "string"))), (0,), rids=False)
+    assert "secret" not in str(caught.value)
+
+
 def test_an_engine_serves_several_threads(q4: Any, engines: Engines) -> None:
     def ask(out: int) -> list[int]:
         path = Path(q4.relations, q4.program.chain(3), Rids(pa.array([out])))

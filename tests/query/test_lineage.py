@@ -307,6 +307,22 @@ def test_what_an_uncaptured_run_wrote_is_a_gap(
     assert near.precision is Precision.EXACT
 
 
+def test_what_an_uncaptured_run_made_of_a_row_is_a_gap(
+    table: Any, store: lc.LineageStore, commit_run: Commit, record_of: Any
+) -> None:
+    raw, lost, kept = table("raw", [1, 2]), table("lost", [2]), table("kept", [2])
+    uncaptured = replace(record_of(*_copy(lost, raw)), program=None, uncaptured="no gateway")
+    commit_run(store, record_of(*_copy(kept, raw)))
+    commit_run(store, uncaptured, minute=1)
+    answer = store.forward("raw", where="k = 2")
+    assert answer["kept"].rids().to_pylist() == [0]
+    gap = answer["lost"]
+    assert gap.precision is Precision.UNKNOWN and "no gateway" in gap.reason
+    for ask in (gap.rids, gap.count, gap.to_arrow, gap.pairs):
+        with pytest.raises(lc.UncapturedError, match="no gateway"):
+            ask()
+
+
 def test_replaced_outputs_are_not_followed(
     table: Any, store: lc.LineageStore, commit_run: Commit, record_of: Any
 ) -> None:

@@ -102,12 +102,7 @@ class DuckDBEngine:
         with self._database.cursor() as cursor:
             for name, table in tables.items():
                 cursor.register(name, table)
-            try:
-                result = cursor.sql(query.sql("duckdb", identify=True))
-                return result.to_arrow_table()
-            finally:
-                for name in tables:
-                    cursor.unregister(name)
+            return _run(cursor, query)
 
     def _read_types(self, snapshot: Snapshot) -> dict[str, str]:
         """Return DuckDB's types of the files' columns, by lower-case name."""
@@ -121,6 +116,18 @@ class DuckDBEngine:
                 hint="ask with engine='spark'",
             )
         return {name.lower(): type for name, type in zip(names, types, strict=True)}
+
+
+def _run(cursor: duckdb.DuckDBPyConnection, query: exp.Query) -> pa.Table:
+    try:
+        return cursor.sql(query.sql("duckdb", identify=True)).to_arrow_table()
+    except duckdb.Error as error:
+        # Other messages than those about files quote values of the data.
+        what = f": {error}" if isinstance(error, duckdb.IOException) else ""
+        raise UnsupportedError(
+            f"DuckDB cannot answer this ({type(error).__name__}{what})",
+            hint="ask with engine='spark'",
+        ) from None
 
 
 def _nothing(snapshot: Snapshot, columns: tuple[int, ...]) -> exp.Select:

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -79,7 +80,14 @@ class SparkEngine:
         for name, table in tables.items():
             self._session.createDataFrame(table).createOrReplaceTempView(name)
             self._views.append(name)
-        return self._session.sql(query.sql("spark", identify=True)).toArrow()
+        try:
+            return self._session.sql(query.sql("spark", identify=True)).toArrow()
+        except PySparkException as error:
+            # Its text may quote values of the data.
+            kind = error.getCondition() or type(error).__name__
+            raise UnsupportedError(
+                f"Spark cannot answer this ({kind})", hint="the Spark log has the details"
+            ) from None
 
     def _relation(
         self, snapshot: Snapshot, columns: list[int], *, file: bool, row: bool
