@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lineage_core.execute.jvm import preorder
-from lineage_core.execute.saved import Place, artifact, column_types, dataset, write
+from lineage_core.execute.saved import Place, artifact, column_types, named, write
 from lineage_core.execute.widen import attributes, project, widen
 from lineage_core.plan.program import Step
 from lineage_core.store.manifest import Artifact, Materialize
@@ -39,12 +39,12 @@ def save(
     wanted = [expr_ids[column.id] for column in step.columns]
     node = widen(spark, preorder(plan)[step.at], wanted)
     offered = attributes(node)
-    rows = dataset(spark, project(spark, [offered[id] for id in wanted], node))
     names = [f"c{column.id}" for column in step.columns]
-    types = column_types(rows, names)
+    rows = named(spark, project(spark, [offered[id] for id in wanted], node), names)
+    types = column_types(rows)
     if all(_comparable(type) for type in types.values()):
         rows = rows.distinct()
-    write(spark, rows, names, place.reserve(number))
+    write(spark, rows, place.reserve(number))
     return artifact(place, number, types, Materialize.DEFER)
 
 

@@ -26,7 +26,7 @@ from lineage_core.execute.saved import (
     Place,
     artifact,
     column_types,
-    dataset,
+    named,
     spark_path,
     write,
 )
@@ -86,19 +86,16 @@ class _Splitter:
         """Write the rows of `whole`; return a plan that reads them and offers what `node` does."""
         offered = attributes(whole)
         names = self._names(list(offered))
-        # Duplicate attributes would be one column saved twice.
-        rows = dataset(self.spark, project(self.spark, list(offered.values()), whole))
+        # Distinct attributes: one that is offered twice is saved once.
+        rows = named(self.spark, project(self.spark, list(offered.values()), whole), names)
         uri = self.place.reserve(number)
-        write(self.spark, rows, names, uri)
-        types = column_types(rows, names)
+        write(self.spark, rows, uri)
+        types = column_types(rows)
         self.artifacts.append(artifact(self.place, number, types, Materialize.INJECT))
-        read = (
-            self.spark._jsparkSession.read()
-            .schema(rows.toDF(seq(self.spark, names)).schema())
-            .parquet(seq(self.spark, [spark_path(self.spark, uri)]))
-        )
-        scan = read.queryExecution().analyzed()
-        columns = dict(zip(offered, items(scan.output()), strict=True))
+        read = self.spark._jsparkSession.read().schema(rows.schema())
+        scan = read.parquet(seq(self.spark, [spark_path(self.spark, uri)]))
+        scan = scan.queryExecution().analyzed()
+        columns = dict(zip(offered, items(scan.output()), strict=bool(names)))
         aliases = [
             _renamed(self.spark, columns[int(old.exprId().id())], old)
             for old in items(node.output())

@@ -68,10 +68,21 @@ def dataset(spark: SparkSession, plan: Any) -> Any:
     )
 
 
-def write(spark: SparkSession, rows: Any, names: Sequence[str], uri: str) -> None:
-    """Write a Java `Dataset` as Parquet files at `uri`, its columns renamed by position."""
-    frame = rows.toDF(seq(spark, names))
-    frame.write().option("compression", "zstd").parquet(spark_path(spark, uri))
+def named(spark: SparkSession, plan: Any, names: Sequence[str]) -> Any:
+    """Return the Java `Dataset` of a Java plan under other column names.
+
+    A plan without columns gets one, `x0`: rows without columns count too, but have no file format.
+    """
+    rows = dataset(spark, plan)
+    if names:
+        return rows.toDF(seq(spark, names))
+    one = java_class(spark, "org.apache.spark.sql.functions").lit(True)
+    return rows.select(seq(spark, [one.alias("x0")]))
+
+
+def write(spark: SparkSession, rows: Any, uri: str) -> None:
+    """Write a Java `Dataset` as Parquet files at `uri`."""
+    rows.write().option("compression", "zstd").parquet(spark_path(spark, uri))
 
 
 def spark_path(spark: SparkSession, uri: str) -> str:
@@ -95,13 +106,12 @@ def artifact(place: Place, step: int, types: Mapping[str, str], how: Materialize
     return Artifact(step, replace(taken, files=tuple(files)), rows, how)
 
 
-def column_types(rows: Any, names: Sequence[str]) -> dict[str, str]:
-    """Return the types of a Java `Dataset`'s columns, under the names they are saved by."""
-    fields = json.loads(rows.schema().json())["fields"]
-    types = (field["type"] for field in fields)
+def column_types(rows: Any) -> dict[str, str]:
+    """Return the types of a Java `Dataset`'s columns, by name."""
+    types = {field["name"]: field["type"] for field in json.loads(rows.schema().json())["fields"]}
     return {
         name: type if isinstance(type, str) else json.dumps(type, separators=(",", ":"))
-        for name, type in zip(names, types, strict=True)
+        for name, type in types.items()
     }
 
 
