@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lineage_core.cli.output import Report, Table, table
+from lineage_core.cli.report import Report, Table, table
 from lineage_core.datasets import display
 from lineage_core.errors import NotFoundError, UncapturedError, UnsupportedError
 

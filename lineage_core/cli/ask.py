@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_core.cli.answers import Shown, answered, fetch
-from lineage_core.cli.output import Target, emit, options, progress, target
+from lineage_core.cli.output import Target, emit, options, target
 from lineage_core.cli.parameters import limit, moment, rids, rows
+from lineage_core.cli.screen import progress
 from lineage_core.cli.settings import Settings
 
 if TYPE_CHECKING:

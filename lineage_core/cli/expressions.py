@@ -47,9 +47,7 @@ def describe(predicate: Expr, row: Mapping[int, str], anchor: Mapping[int, str])
     return done[id(predicate)]
 
 
-def _node(
-    expr: Expr, args: list[str], row: Mapping[int, str], anchor: Mapping[int, str]
-) -> str:
+def _node(expr: Expr, args: list[str], row: Mapping[int, str], anchor: Mapping[int, str]) -> str:
     match expr:
         case Column(id=id):
             return row.get(id, f"#{id}")

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from lineage_core.cli.output import Format, emit, options, progress, report, table, target
+from lineage_core.cli.output import Format, emit, options, target
+from lineage_core.cli.report import report, table
+from lineage_core.cli.screen import progress
 from lineage_core.cli.settings import Settings
 
 _MARKS = {"ok": "ok", "warning": "warning", "failed": "FAILED"}

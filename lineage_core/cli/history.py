@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lineage_core.cli.output import (
-    Report,
-    Table,
-    counted,
-    emit,
-    options,
-    progress,
-    report,
-    table,
-    target,
-)
+from lineage_core.cli.output import emit, options, target
+from lineage_core.cli.report import Report, Table, report, table
+from lineage_core.cli.screen import counted, progress
 from lineage_core.cli.settings import Settings
 from lineage_core.datasets import display
 

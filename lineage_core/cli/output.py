@@ -1,34 +1,30 @@
 """How commands answer: a table for people, JSON, CSV or Parquet for programs.
 
-What a command found is a `Report`. Values of rows come from users' data, so they are printed as
-text only, never as terminal codes or markup.
+What a command found is a `Report`. Its values come from users' data, so they are printed as text
+only, never as terminal codes or markup.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 
+from lineage_core.cli.report import Report
+from lineage_core.cli.screen import console
+from lineage_core.cli.values import plain, printable, text
 from lineage_core.errors import UnsupportedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from rich.console import Console
-
-_WIDTH = 10_000
-"""Columns where no terminal says how many it has: enough for a row to stay one line, for `grep`."""
 
 
 class Format(StrEnum):
@@ -46,48 +42,6 @@ class Target:
 
     format: Format
     path: Path | None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows under a title."""
-
-    title: str
-    data: pa.Table
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a command found.
-
-    Attributes:
-        tables: what people see.
-        document: makes the JSON document; its values are those that Arrow gives.
-        flat: the one table that CSV and Parquet hold; None when it takes several.
-        notes: lines that people see below the tables.
-    """
-
-    tables: tuple[Table, ...]
-    document: Callable[[], Mapping[str, Any]]
-    flat: pa.Table | None
-    notes: tuple[str, ...] = ()
-
-
-def report(key: str, title: str, data: pa.Table) -> Report:
-    """Return the report that is one table, `key` in the JSON document."""
-    return Report((Table(title, data),), lambda: {key: data.to_pylist()}, data)
-
-
-def table(columns: Mapping[str, str], rows: Sequence[Sequence[object]]) -> pa.Table:
-    """Return rows as an Arrow table; `columns` maps names to Arrow types (`string`, `int64`)."""
-    import pyarrow as pa
-
-    values = zip(*rows, strict=True) if rows else ([] for _ in columns)
-    arrays = [
-        pa.array(list(column), pa.type_for_alias(kind))
-        for column, kind in zip(values, columns.values(), strict=True)
-    ]
-    return pa.table(arrays, names=list(columns))
 
 
 def options(command: Callable[..., int | None]) -> Callable[..., int | None]:
@@ -129,35 +83,12 @@ def emit(found: Report, to: Target) -> None:
             with _opened(to.path) as file:
                 _write_csv(flat, file)
         case Format.JSON:
-            text = json.dumps(_plain(found.document()), indent=2, ensure_ascii=False)
+            document = json.dumps(plain(found.document()), indent=2, ensure_ascii=False)
             with _opened(to.path) as file:
-                file.write(f"{text}\n")
+                file.write(f"{document}\n")
         case Format.TABLE:
             with _opened(to.path) as file:
                 write_tables(found, file)
-
-
-def progress(doing: str) -> AbstractContextManager[object]:
-    """Return a context manager that shows on a terminal that something goes on."""
-    return console(sys.stderr).status(doing)
-
-
-@contextmanager
-def counted(doing: str) -> Iterator[Callable[[int, int], None]]:
-    """Show on a terminal how far something is, as told by calls with what is done and the total."""
-    from rich.progress import Progress
-
-    with Progress(console=console(sys.stderr), transient=True) as bar:
-        task = bar.add_task(doing, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-def console(file: IO[str]) -> Console:
-    """Return a console on `file` that cuts nothing off, and takes no text for markup."""
-    from rich.console import Console
-
-    width = None if file.isatty() else _WIDTH
-    return Console(file=file, width=width, markup=False, emoji=False, highlight=False)
 
 
 def _flat(found: Report, format: Format) -> pa.Table:
@@ -183,7 +114,7 @@ def _write_csv(data: pa.Table, file: IO[str]) -> None:
     writer.writerow(data.column_names)
     for batch in data.to_batches():
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            writer.writerow([_text(value) for value in row])
+            writer.writerow([text(value) for value in row])
 
 
 def write_tables(found: Report, file: IO[str]) -> None:
@@ -198,44 +129,10 @@ def write_tables(found: Report, file: IO[str]) -> None:
         grid.pad_edge = grid.show_edge = False
         for field in part.data.schema:
             right = str(field.type).startswith(("int", "uint", "float", "double", "decimal"))
-            name = Text(_printable(field.name))
+            name = Text(printable(field.name))
             grid.add_column(name, justify="right" if right else "left", overflow="fold")
         for row in part.data.to_pylist():
-            grid.add_row(*(Text(_printable(_text(value))) for value in row.values()))
+            grid.add_row(*(Text(printable(text(value))) for value in row.values()))
         out.print(grid, end="\n\n")
     for note in found.notes:
         out.print(note, soft_wrap=True)
-
-
-def _printable(text: str) -> str:
-    """Return `text` with what a terminal would obey written as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def _text(value: object) -> str:
-    plain = _plain(value)
-    if plain is None:
-        return ""
-    if isinstance(plain, str):
-        return plain
-    return json.dumps(plain, ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    """Return `value` as JSON can hold it."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else str(value)
-        case Mapping():
-            return {str(key): _plain(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_plain(item) for item in value]
-        case bytes():
-            return value.hex()
-        case datetime() | date() | time():
-            return value.isoformat()
-        case Decimal() | timedelta():
-            return str(value)
-    return str(value)

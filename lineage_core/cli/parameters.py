@@ -48,9 +48,7 @@ def limit(context: click.Context, option: click.Parameter, text: str) -> int | N
     return int(text)
 
 
-def assignments(
-    context: click.Context, option: click.Parameter, texts: Values
-) -> dict[str, str]:
+def assignments(context: click.Context, option: click.Parameter, texts: Values) -> dict[str, str]:
     """Return what `name=path` texts say, by name."""
     pairs = [text.partition("=") for text in texts]
     for text, (name, _, path) in zip(texts, pairs, strict=True):

@@ -10,8 +10,10 @@ import click
 
 from lineage_core.cli.answers import is_called
 from lineage_core.cli.expressions import describe
-from lineage_core.cli.output import Report, emit, options, progress, report, table, target
+from lineage_core.cli.output import emit, options, target
 from lineage_core.cli.parameters import assignments
+from lineage_core.cli.report import Report, report, table
+from lineage_core.cli.screen import progress
 from lineage_core.cli.settings import Settings
 from lineage_core.datasets import display
 from lineage_core.errors import AmbiguousError, NotFoundError, UncapturedError
@@ -92,9 +94,7 @@ def choose_output(record: RunRecord, name: str | None) -> OutputRecord:
     return found[0]
 
 
-def _of_query(
-    settings: Settings, sql: str, tables: dict[str, str]
-) -> LineageProgram:
+def _of_query(settings: Settings, sql: str, tables: dict[str, str]) -> LineageProgram:
     from lineage_core.capture.statement import query
 
     return settings.open(new=True).explain(query(sql, tables))

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lineage_core.cli.output import Format, Report, Table, Target, emit, report, table, target
+from lineage_core.cli.output import Format, Target, emit, target
+from lineage_core.cli.report import Report, Table, report, table
 from lineage_core.errors import UnsupportedError
 
 ROWS = pa.table(
