@@ -53,6 +53,7 @@ def run(
         raise MissingExtraError.of("spark", "running a PySpark script") from None
 
     store = settings.open(new=True)
+    store.catalog.revision()  # what cannot take a run says so before the script has done anything
     name = script.stem if job is None else job
 
     def begin(spark: SparkSession) -> AbstractContextManager[Capture]:

@@ -89,6 +89,15 @@ def test_a_run_that_is_ambiguous(shop: Shop, row_lineage: Run) -> None:
     refused(row_lineage("show", "1111"), shop.first, shop.second)
 
 
+def test_a_script_is_not_started_for_a_catalog_that_cannot_take_its_run(
+    row_lineage: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text("print('started')")
+    (tmp_path / "catalog.db").write_bytes(b"this is no database" * 100)
+    places = ("--store", str(tmp_path), "--catalog", f"sqlite:///{tmp_path}/catalog.db")
+    refused(row_lineage(*places, "run", str(tmp_path / "job.py")), "catalog.db")
+
+
 def test_a_source_that_was_changed(copied: Shop, row_lineage: Run) -> None:
     (file,) = (copied.folder / "lines").glob("*.parquet")
     (other,) = (copied.folder / "orders").glob("*.parquet")
