@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path as LocalPath
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -173,7 +174,7 @@ class Lake:
         extra = dict(partition_columns or {})
         for number, content in enumerate(files):
             values = partitions[number] if partitions else ()
-            parts = [f"{k}={v}" for k, v in zip(extra, values, strict=True)]
+            parts = [f"{k}={quote(str(v), safe='')}" for k, v in zip(extra, values, strict=True)]
             path = folder.joinpath(*parts) / f"part-{number:03}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
             arrays = [
@@ -501,7 +502,14 @@ def values(lake: Lake) -> Built:
         (math.nan, math.nan, b"", None, None, False),
         (math.nan, math.nan, b"", None, None, False),
         (None, None, None, None, None, None),
-        (math.inf, 0.1, b"'", moment + timedelta(microseconds=1), datetime(1900, 1, 1), None),
+        (
+            math.inf,
+            0.10000000149011612,
+            b"'",
+            moment + timedelta(microseconds=1),
+            datetime(1900, 1, 1),
+            None,
+        ),
     ]
     columns = {
         "d": "double",
@@ -516,7 +524,7 @@ def values(lake: Lake) -> Built:
         "values",
         columns,
         [rows[:3], rows[2:], rows[:1]],
-        partitions=[(p and p.replace("/", "%2F"), q) for p, q in partitions],
+        partitions=partitions,
         partition_columns={"p": "string", "q": "integer"},
     )
     distinct = [rows[0], rows[2], rows[4], rows[5]]

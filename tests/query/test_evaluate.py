@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -26,6 +27,13 @@ def reader(request: pytest.FixtureRequest, engines: Engines) -> Reader:
 
 def _pairs(table: pa.Table) -> list[tuple[int, int]]:
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def _shown(rows: list[dict[str, Any]]) -> list[str]:
+    """Return rows so that they can be compared: NaN as equal, -0.0 as unequal to 0.0."""
+    return [
+        repr({k: str(v) if isinstance(v, datetime) else v for k, v in row.items()}) for row in rows
+    ]
 
 
 def test_pairs_are_those_of_nested_loops(case: Any, reader: Reader) -> None:
@@ -56,7 +64,7 @@ def test_the_cases_are_not_trivial(q4: Any, q6: Any, values: Any) -> None:
     assert all(len(q4.pairs(leaf)) > 5 for leaf in q4.program.sources)
     assert len({out for out, _ in q4.pairs(2)}) >= 4
     assert 5 <= len(q6.pairs(1)) < len(q6.tables[1].rows)
-    assert len({out for out, _ in values.pairs(1)}) == 4
+    assert len({out for out, _ in values.pairs(1)}) == 3 < len(values.tables[0].rows)
     assert any(rid >> 40 for _, rid in values.pairs(1))
 
 
@@ -71,7 +79,7 @@ def test_rows_come_whole_in_order_with_partition_values(values: Any, reader: Rea
     snapshot = values.tables[1].snapshot
     rows = reader.rows(path, tuple(range(len(snapshot.columns))), rids=True)
     expected = [{"rid": rid, **row} for rid, row in sorted(values.tables[1].rows.items())]
-    assert repr(rows.to_pylist()) == repr(expected)
+    assert _shown(rows.to_pylist()) == _shown(expected)
 
 
 def test_both_engines_give_the_same_table(values: Any, engines: Engines) -> None:
