@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from lineage_core.datasets import display, local_path
 from lineage_core.errors import NotFoundError, UncapturedError, UnsupportedError
@@ -230,7 +231,7 @@ def _default_catalog(artifacts: ArtifactStore) -> str:
             f"the store {artifacts.url} is not on this machine, so it cannot hold a SQLite catalog",
             hint="give the URL of a database: open_store(url, catalog='postgresql+psycopg://...')",
         )
-    return f"sqlite:///{root}/{_CATALOG}"
+    return f"sqlite:///{quote(str(root))}/{_CATALOG}"
 
 
 def _check(strategy: str, hops: int | None) -> None:

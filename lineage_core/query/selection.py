@@ -9,10 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from lineage_core.errors import NotFoundError, PredicateError, UnsupportedError
+from lineage_core.filesystems import resolve
 from lineage_core.plan.expr import TRUE, Expr
 from lineage_core.query.columns import find_column
 from lineage_core.query.protocol import value
@@ -73,7 +76,27 @@ def rids(values: Sequence[int] | pa.Array | pa.ChunkedArray, snapshot: Snapshot)
                 f"{wrong} is no rid of {snapshot.dataset}, which has {len(snapshot.files)} files",
                 hint="rids belong to one snapshot; take them from an answer about the same run",
             )
+        _check_rows(distinct.to_numpy(), snapshot)
     return Rids(distinct)
+
+
+def _check_rows(rids: np.ndarray[Any, np.dtype[np.int64]], snapshot: Snapshot) -> None:
+    """Check that each file has as many rows as the sorted `rids` say."""
+    files = rids >> RID_SHIFT
+    for number in np.unique(files):
+        last = int(rids[np.searchsorted(files, number, side="right") - 1]) & ((1 << RID_SHIFT) - 1)
+        path = snapshot.files[number].path
+        filesystem, inner = resolve(path)
+        try:
+            count = pq.read_metadata(inner, filesystem=filesystem).num_rows
+        except (OSError, pa.ArrowInvalid):
+            return  # the snapshot is verified before it is read, and says better what is wrong
+        if last >= count:
+            raise NotFoundError(
+                f"{(int(number) << RID_SHIFT) | last} is no rid of {snapshot.dataset}: "
+                f"its file {path} has {count} rows",
+                hint="rids belong to one snapshot; take them from an answer about the same run",
+            )
 
 
 def rows(values: Sequence[Mapping[str, Any]], snapshot: Snapshot) -> Rows:

@@ -130,9 +130,11 @@ class Walk:
                     gap or f"written by run {ref.run_id} as {target.format}, whose rows have no ids"
                 )
                 continue
-            rest -= shared
             rids = carried(answer.rids(), at.snapshot, target).drop_null()
-            further += _down(relations, Rids(rids), ref, answer, at.trail)
+            found = _down(relations, Rids(rids), ref, answer, at.trail)
+            if found:  # what was made from no dataset ends here: it is an outermost one itself
+                rest -= shared
+            further += found
         return self._rest(at, answer, rest, gap), further
 
     def _rest(self, at: _Reached, answer: SourceAnswer, rest: set[int], gap: str) -> list[_Reached]:

@@ -173,7 +173,7 @@ def test_questions_that_have_no_answer(q4: Any, store: lc.LineageStore, run_q4: 
         store.backward("q4", rids=[True])
     with pytest.raises(lc.PredicateError, match="64-bit"):
         store.backward("q4", rids=["0; drop table t"])
-    for rid in (-1, 9 << 40):
+    for rid in (-1, 9 << 40, (1 << 40) - 1):
         with pytest.raises(lc.NotFoundError, match=str(rid)):
             store.backward("q4", rids=[rid])
     with pytest.raises(lc.PredicateError, match="different columns"):
@@ -243,6 +243,24 @@ def test_two_runs_are_walked_to_the_outermost_datasets(
     assert _pairs(forward.pairs("final")) == {(0, 1), (0, 2), (1, 1 << 40)}
     (near,) = store.forward("raw", where="k >= 2", hops=1).outputs
     assert near.dataset.endswith("/clean") and near.count() == 3
+
+
+def test_what_was_made_from_no_dataset_is_outermost(
+    table: Any, store: lc.LineageStore, commit_run: Commit, record_of: Any
+) -> None:
+    made, final = table("made", [1, 2]), table("final", [2])
+    commit_run(store, record_of(*_copy(made)))
+    commit_run(store, record_of(*_copy(final, made)), minute=1)
+    (source,) = store.backward("final").sources
+    assert source.dataset.endswith("/made") and source.rids().to_pylist() == [1]
+    assert source.precision is Precision.EXACT
+    assert store.backward("made").sources == ()
+
+
+def test_a_store_may_have_any_path(tmp_path: LocalPath) -> None:
+    for name in ("a b", "50%41", "what?", "#1", "ünïcode"):
+        assert lc.open_store(str(tmp_path / name)).runs() == []
+        assert (tmp_path / name / "catalog.db").exists()
 
 
 def test_a_dataset_read_by_two_ways_is_one_answer(
