@@ -24,7 +24,6 @@ from lineage_core.execute.jvm import (
     java_class,
     none,
     preorder,
-    scala_object,
     seq,
     simple_name,
     some,
@@ -235,8 +234,8 @@ def _bound(spark: SparkSession, statement: Any, args: Any) -> Any:
     if not args:
         return statement
     values = args.values() if isinstance(args, dict) else args
-    utils = scala_object(spark, "org.apache.spark.sql.classic.ExpressionUtils")
-    literals = seq(spark, [utils.expression(_to_java_column(lit(value))) for value in values])
+    session = spark._jsparkSession
+    literals = seq(spark, [session.expression(_to_java_column(lit(value))) for value in values])
     if isinstance(args, dict):
         query = java_class(spark, f"{_ANALYSIS}.NameParameterizedQuery")
         return query(statement, seq(spark, args), literals)

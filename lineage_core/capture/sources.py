@@ -244,7 +244,7 @@ def _jdbc_name(relation: Any) -> str:
 
 def without_secrets(url: str, table: str) -> str:
     """Return the name of a database table: its URL without user, password and parameters."""
-    place = re.sub(r"(?<=[:/])[^:/@]*[:/][^@]*@", "", re.split(r"[?;]", url)[0])
+    place = re.sub(r"(//|thin:).*@", r"\1", re.split(r"[?;]", url)[0])
     return f"{place}/{table}" if _is_name(table) else place
 
 

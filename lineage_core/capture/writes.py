@@ -20,7 +20,6 @@ from lineage_core.capture.sources import (
     uri,
     without_secrets,
 )
-from lineage_core.datasets import canonical
 from lineage_core.execute.jvm import active, items, java_class, option, simple_name, some
 
 
@@ -88,7 +87,7 @@ def _create_table(spark: SparkSession, command: Any) -> Write:
     return Write(
         command.query(),
         _texts(command.outputColumnNames()),
-        canonical(str(_location(spark, table))),
+        _folder(spark, _location(spark, table)),
         _mode(command.mode()),
         str(option(table.provider()) or "hive").lower(),
         _texts(table.partitionColumnNames()),
@@ -107,11 +106,18 @@ def _location(spark: SparkSession, table: Any) -> Any:
     return catalog.defaultTablePath(table.identifier())
 
 
+def _folder(spark: SparkSession, location: Any) -> str:
+    """Return the canonical URI of a Java `URI`, which may lack its scheme."""
+    path = java_class(spark, "org.apache.hadoop.fs.Path")(location)
+    conf = spark._jsparkSession.sessionState().newHadoopConf()
+    return uri(path.getFileSystem(conf).makeQualified(path))
+
+
 def _directory(spark: SparkSession, command: Any) -> Write:
     return Write(
         command.query(),
         _names(command.query()),
-        canonical(str(option(command.storage().locationUri()))),
+        _folder(spark, option(command.storage().locationUri())),
         "overwrite" if command.overwrite() else "append",
         str(command.provider()).lower(),
     )
@@ -122,7 +128,7 @@ def _hive_table(spark: SparkSession, command: Any) -> Write:
     return Write(
         command.query(),
         _texts(command.outputColumnNames()),
-        canonical(str(table.location())),
+        _folder(spark, table.location()),
         "overwrite" if command.overwrite() else "append",
         "hive",
         _texts(table.partitionColumnNames()),
