@@ -47,6 +47,7 @@ class Obligation:
         claim: what is claimed.
         saved: whether the operator's output is saved.
         premise: whether some output row is known to satisfy `F`.
+        keys: sets of columns on which no two rows of the operator's one input agree.
     """
 
     operator: Plan
@@ -56,6 +57,7 @@ class Obligation:
     claim: Claim
     saved: bool = False
     premise: bool = True
+    keys: tuple[frozenset[int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from lineage_core.plan.relation import (
     children,
     place,
 )
+from lineage_core.plan.unique import keys
 from lineage_core.pushdown.obligation import (
     Claim,
     Exact,
@@ -74,7 +75,8 @@ def push(
     if rule is None:
         return tuple(Refused(_why_not(node)) for _ in children(node))
     proposals = rule(node, predicate if row is None else row)
-    task = Obligation(node, predicate, (), 0, Claim.COVERS, row is not None, premise)
+    unique = keys(node.child) if isinstance(node, Limit) else ()
+    task = Obligation(node, predicate, (), 0, Claim.COVERS, row is not None, premise, unique)
     outcomes = tuple(_choose(task, proposals, i, prove) for i in range(len(proposals)))
     exact = tuple(outcome.predicate for outcome in outcomes if isinstance(outcome, Exact))
     if len(exact) == len(outcomes):

@@ -11,6 +11,7 @@ thus have the same few shapes.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -33,16 +34,16 @@ from lineage_core.verify.symbols import is_shaded
 
 @dataclass(frozen=True, slots=True)
 class Abstract:
-    """An obligation and the columns that others of its inputs stand for."""
+    """An obligation, and for columns it does not mention any more those that stand for them."""
 
     obligation: Obligation
-    merged: frozenset[int]
+    merged: Mapping[int, int]
 
 
 def abstract(obligation: Obligation) -> Abstract:
     """Return an obligation that implies the given one and mentions fewer columns and conditions."""
     if not isinstance(obligation.operator, Filter | Join | Sort | Limit):
-        return Abstract(obligation, frozenset())
+        return Abstract(obligation, {})
     slots = _slots(obligation)
     fields = {f.id: (i, f) for i, c in enumerate(children(obligation.operator)) for f in output(c)}
     slots = _lump(slots, fields)
@@ -107,8 +108,8 @@ def _side(part: Expr, fields: Fields) -> int:
     return fields[next(iter(column_ids(part)))][0]
 
 
-def _merge(slots: Slots, fields: Fields, saved: range) -> tuple[Slots, frozenset[int]]:
-    """Keep one of the columns that occur in the same way; return the others.
+def _merge(slots: Slots, fields: Fields, saved: range) -> tuple[Slots, dict[int, int]]:
+    """Keep one of the columns that occur in the same way; return the others with the one kept.
 
     `saved` numbers the slots whose anchor is the operator's own output row.
     """
@@ -120,13 +121,13 @@ def _merge(slots: Slots, fields: Fields, saved: range) -> tuple[Slots, frozenset
             for id in (column_ids(part) | own) & uses.keys():
                 uses[id].append(_use(number, part, id, anchors[id], number in saved))
     kept: dict[tuple[int, bool, tuple[str, ...]], int] = {}
-    merged: set[int] = set()
+    merged: dict[int, int] = {}
     for id, (side, field) in fields.items():
         if uses[id] and _SPECIAL not in uses[id]:
             way = (side, is_shaded(field.type), tuple(uses[id]))
             if kept.setdefault(way, id) != id:
-                merged.add(id)
-    return [_without(slot, merged) for slot in slots], frozenset(merged)
+                merged[id] = kept[way]
+    return [_without(slot, merged.keys()) for slot in slots], merged
 
 
 _SPECIAL = "special"
@@ -147,7 +148,7 @@ def _use(slot: int, part: Expr, id: int, anchors: list[int], saved: bool) -> str
             return _SPECIAL
 
 
-def _without(slot: tuple[Expr, ...], merged: set[int]) -> tuple[Expr, ...]:
+def _without(slot: tuple[Expr, ...], merged: Set[int]) -> tuple[Expr, ...]:
     parts: list[Expr] = []
     for part in slot:
         match part:

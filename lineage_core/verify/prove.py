@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import combinations
 from threading import Lock
 
 import z3
@@ -28,7 +29,7 @@ from lineage_core.pushdown.obligation import (
 )
 from lineage_core.verify.operators import Output, apply, identical_rows, sizes
 from lineage_core.verify.shape import shape
-from lineage_core.verify.symbols import Cell, Row, Symbols, Term
+from lineage_core.verify.symbols import Cell, Row, Symbols, Term, same
 
 RESOURCES = 20_000_000
 
@@ -53,7 +54,7 @@ def _prove(obligation: Obligation, extra: int) -> Verdict:
         setting = _Setting(obligation, extra)
         solver = z3.Solver()
         solver.set("rlimit", RESOURCES)
-        solver.add(setting.premise(), setting.violation())
+        solver.add(setting.premise(), *setting.keys(), setting.violation())
         match solver.check():
             case z3.unsat:
                 return Proved()
@@ -86,6 +87,13 @@ class _Setting:
     def premise(self) -> Term:
         """Some output row satisfies the predicate: the row a question is about exists."""
         return z3.Or(self.wanted) if self.obligation.premise else z3.BoolVal(True)
+
+    def keys(self) -> Iterator[Term]:
+        """No two rows of the input agree on a key."""
+        for key in self.obligation.keys:
+            for a, b in combinations(self.inputs[0], 2):
+                agree = [same(a.cells[id], b.cells[id]) for id in sorted(key)]
+                yield z3.Not(z3.And(a.exists, b.exists, *agree))
 
     def violation(self) -> Term:
         """The claim fails somewhere in these tables."""

@@ -68,6 +68,7 @@ class _Shaper:
             self.obligation.claim,
             self.obligation.saved,
             self.obligation.premise,
+            self._keys(),
         )
 
     def _node(self, node: Plan) -> Plan:
@@ -98,6 +99,15 @@ class _Shaper:
                 return Limit(0, 0, self._input(node.child, []))
             case _:
                 raise NotImplementedError(type(node).__name__)
+
+    def _keys(self) -> tuple[frozenset[int], ...]:
+        """Return the keys, as far as their columns are still there; a wider key is one, too."""
+        known = {**{id: id for id in self.columns}, **self.merged}
+        return tuple(
+            frozenset(self._id(known[id]) for id in key)
+            for key in self.obligation.keys
+            if key <= known.keys()
+        )
 
     def _used(self) -> set[int]:
         """Return the columns the predicates mention, as row or as saved row."""

@@ -187,7 +187,7 @@ def run(plan: Plan, tables: Mapping[int, list[dict[int, Value]]]) -> list[Row]:
         case Sort():
             return sort(plan, run(plan.child, tables))
         case Limit():
-            return first(plan, run(plan.child, tables))
+            return run(plan.child, tables)[: plan.count]
         case _:
             raise NotImplementedError(plan)
 
@@ -201,15 +201,6 @@ def semi(plan: Join, left: list[Row], right: list[Row]) -> list[Row]:
         if matches:
             found.append(Row(a.values, merge([a, *matches])))
     return found
-
-
-def first(plan: Limit, rows: list[Row]) -> list[Row]:
-    """Rows that are equal in every column cannot be told apart (set semantics)."""
-    ids = [f.id for f in output(plan)]
-    return [
-        Row(row.values, merge(r for r in rows if equal(r.values, row.values, ids)))
-        for row in rows[: plan.count]
-    ]
 
 
 def sort(plan: Sort, rows: list[Row]) -> list[Row]:
@@ -438,11 +429,17 @@ def test_program_answers_as_the_annotated_interpreter(batch: int) -> None:
 
 
 def test_everything_is_exact_when_intermediates_may_be_saved() -> None:
+    exact = 0
     for seed in range(500, 540):
         generator = Generator(random.Random(seed))
         plan = generator.plan(3)
-        reasons = [step.superset for step in infer(plan, save=True).steps]
-        assert not any(reasons), (seed, reasons, plan)
+        limits = any(isinstance(node, Limit) for node in nodes(plan))
+        reasons = [step.superset for step in infer(plan, save=True).steps if step.superset]
+        # A row may equal one that a limit cut off, unless the rows under it have a key.
+        assert not reasons or limits, (seed, reasons, plan)
+        assert all(why[0].startswith("Limit") for why in reasons), (seed, reasons, plan)
+        exact += not reasons
+    assert exact > 15
 
 
 def test_an_opaque_operator_is_named_and_covers_everything_below() -> None:

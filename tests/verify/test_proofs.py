@@ -45,6 +45,7 @@ from lineage_core.plan.relation import (
     children,
 )
 from lineage_core.plan.traverse import rewrite
+from lineage_core.plan.unique import keys
 from lineage_core.pushdown import (
     RULES,
     Claim,
@@ -143,8 +144,10 @@ EXACT = {
     "aggregate, key not in the output, saved": Case(GROUPS, bind(col(20)), bind(V, col(20))),
     "distinct": Case(DISTINCT, bind(K, V)),
     "sort": Case(Sort(0, (SortKey(K, True, True),), True, T), bind(V)),
-    "limit, whole row": Case(Limit(0, 10, T), bind(K, V, D)),
-    "limit, saved": Case(Limit(0, 10, T), bind(V), bind(K, V, D)),
+    "limit, key": Case(Limit(0, 10, GROUPS), bind(V)),
+    "limit, whole row with a key": Case(Limit(0, 10, DISTINCT), bind(K, V)),
+    "limit, saved": Case(Limit(0, 10, DISTINCT), bind(V), bind(K, V)),
+    "limit to one row": Case(Limit(0, 1, Limit(1, 1, T)), TRUE),
 }
 
 
@@ -171,7 +174,8 @@ INEXACT = {
     "semi join, key not bound": Case(semi(eq(K, UK)), bind(V)),
     "function of a double, -0.0": Case(inner(eq(Call("inverse", (D,), "long"), UK)), bind(D)),
     "aggregated value only": Case(GROUPS, bind(col(20))),
-    "limit, part of the row": Case(Limit(0, 10, T), bind(V)),
+    "limit, part of the key": Case(Limit(0, 10, DISTINCT), bind(V)),
+    "limit, whole row without a key: an equal one may be cut": Case(Limit(0, 10, T), bind(K, V, D)),
     "filter by a random number": Case(
         Filter(0, Unknown("rand", (), "boolean", False), T), bind(V), bind(K, V, D)
     ),
@@ -287,7 +291,12 @@ TWINS = {
         Claim.PRECISE,
     ),
     "sort: conjunct dropped": (EXACT["sort"], 0, drop(same(V, A_V)), Claim.PRECISE),
-    "limit: conjunct dropped": (EXACT["limit, whole row"], 0, drop(same(V, A_V)), Claim.PRECISE),
+    "limit: conjunct dropped": (
+        EXACT["limit, whole row with a key"],
+        0,
+        drop(same(V, A_V)),
+        Claim.PRECISE,
+    ),
 }
 
 
@@ -300,7 +309,9 @@ def test_broken_twin_is_refuted_with_a_counterexample(name: str, extra: int) -> 
     assert wrong != right, "the twin is not different"
     saved = case.row is not None
     verdict = prove(
-        Obligation(case.node, case.predicate, tuple(wrong), position, claim, saved=saved),
+        Obligation(
+            case.node, case.predicate, tuple(wrong), position, claim, saved, keys=_keys(case.node)
+        ),
         extra=extra,
     )
     assert isinstance(verdict, Refuted), verdict
@@ -309,6 +320,10 @@ def test_broken_twin_is_refuted_with_a_counterexample(name: str, extra: int) -> 
 
 def test_every_rule_has_a_broken_twin() -> None:
     assert {type(case.node) for case, *_ in TWINS.values()} == {kind for kind, _ in RULES}
+
+
+def _keys(node: Plan) -> tuple[frozenset[int], ...]:
+    return keys(node.child) if isinstance(node, Limit) else ()
 
 
 def _pushed(outcome: object) -> Expr:
