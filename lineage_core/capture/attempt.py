@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from py4j.protocol import Py4JJavaError
@@ -173,7 +173,7 @@ class Attempt:
         if self._facts is None:
             return None
         with self._timed("save"):
-            chosen = self._choose(self._facts, self._may_inject())
+            chosen = self._choose(self._may_inject())
             now = [step for step, how in chosen.items() if how is Materialize.INJECT]
             self._waiting = [step for step in chosen if step not in now]
             if not now:
@@ -200,23 +200,33 @@ class Attempt:
             return False
         return not choose.caches(self.spark)
 
-    def _choose(self, facts: _Facts, can_inject: bool) -> dict[int, Materialize]:
-        java = preorder(facts.captured.java) if facts.program.saved else []
+    def _choose(self, can_inject: bool) -> dict[int, Materialize]:
+        """Return when each intermediate is saved; none is where one cannot be saved as it was."""
+        facts = self._facts
+        if facts is None or not facts.program.saved:
+            return {}
+        java = preorder(facts.captured.java)
         by_place = {node.at: node for node in nodes(facts.captured.plan)}
-        return {
-            number: choose.choose(
-                self.wish, by_place[step.at], java[step.at], can_inject=can_inject
-            )
-            for number in facts.program.saved
-            for step in [facts.program.steps[number]]
-        }
+        try:
+            return {
+                number: choose.choose(
+                    self.wish, by_place[step.at], java[step.at], can_inject=can_inject
+                )
+                for number in facts.program.saved
+                for step in [facts.program.steps[number]]
+            }
+        except UnsupportedError as error:
+            _logger.warning("lineage will be a superset: %s", _reason(error))
+            program = infer(facts.captured.plan, save=False, name=facts.program.target.name)
+            self._facts = replace(facts, program=program)
+            return {}
 
     def _undo(self) -> None:
         """Forget an injection, so that the user's own write runs as if there had been none."""
         self._discard()
         if self._facts is not None:
             try:
-                self._waiting = list(self._choose(self._facts, can_inject=False))
+                self._waiting = list(self._choose(can_inject=False))
             except Exception as error:
                 self._fail(error)
         if self._write is not None and not self._before.exists:

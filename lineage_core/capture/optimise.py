@@ -23,6 +23,7 @@ SPEED_ONLY = (
     "org.apache.spark.sql.catalyst.optimizer.InjectRuntimeFilter",
     "org.apache.spark.sql.catalyst.optimizer.LimitPushDown",
     "org.apache.spark.sql.catalyst.optimizer.LimitPushDownThroughWindow",
+    "org.apache.spark.sql.catalyst.optimizer.MergeScalarSubqueries",
     "org.apache.spark.sql.catalyst.optimizer.MergeSubplans",
     "org.apache.spark.sql.catalyst.optimizer.OptimizeIn",
     "org.apache.spark.sql.catalyst.optimizer.PushDownJoinThroughUnion",
@@ -32,7 +33,19 @@ SPEED_ONLY = (
     "org.apache.spark.sql.execution.datasources.SchemaPruning",
     "org.apache.spark.sql.execution.dynamicpruning.PartitionPruning",
 )
-"""Rules left out: they add runtime filters, merge or hide reads, or change types of columns."""
+"""Rules left out: they add runtime filters, merge or hide reads, or change types of columns.
+
+Spark ignores the names of rules that it does not have.
+"""
+
+SINCE_4_2 = frozenset(
+    {
+        "org.apache.spark.sql.catalyst.optimizer.MergeSubplans",
+        "org.apache.spark.sql.catalyst.optimizer.PushDownJoinThroughUnion",
+    }
+)
+UNTIL_4_1 = frozenset({"org.apache.spark.sql.catalyst.optimizer.MergeScalarSubqueries"})
+"""Those of `SPEED_ONLY` that only some versions of Spark have."""
 
 _EXCLUDED_RULES = "spark.sql.optimizer.excludedRules"
 

@@ -23,13 +23,22 @@ _OLDEST_JAVA = 17
 _VERSION = re.compile(r"""__version__[^=]*=\s*["']([^"']+)["']""")
 _JAR = re.compile(r"spark-core_[\d.]+-(.+)\.jar")
 
+_HANGS = "4.2.0"
+"""The Spark that waits forever for a Python UDF over Parquet (SPARK-58241)."""
+
+_COLUMNAR = "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled"
+
 _UDF = """
+from tempfile import TemporaryDirectory
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import udf
 
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 spark = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
-assert spark.range(2).select(udf(lambda x: x + 1, "long")("id")).collect()[1][0] == 2
+with TemporaryDirectory() as folder:
+    spark.range(2).write.mode("overwrite").parquet(folder)
+    rows = spark.read.parquet(folder).select(udf(lambda x: x + 1, "long")("id")).collect()
+    assert sorted(row[0] for row in rows) == [1, 2]
 print("spark", spark.version)
 """
 
@@ -138,6 +147,9 @@ def _against_jars(folder: Path, client: str | None) -> Check:
     if jars != files:
         advice = f"pip install --force-reinstall --no-deps pyspark=={jars}"
         return failed("pyspark", f"pyspark {files} with the Spark {jars} of {home}", advice)
+    if files == _HANGS:
+        found = f"Spark {files} hangs on Python UDFs over Parquet files (SPARK-58241)"
+        return warning("pyspark", found, f"use another version, or set {_COLUMNAR}=false")
     return ok("pyspark", f"pyspark {files}" + (f", pyspark-client {client}" if client else ""))
 
 

@@ -12,13 +12,16 @@ from pyspark.sql import SparkSession
 
 from lineage_core.errors import UnsupportedError
 from lineage_core.execute.jvm import items, simple_name
-from lineage_core.plan.expr import Expr, Unknown
-from lineage_core.plan.relation import Aggregate, Filter, Join, Limit, Opaque, Plan, Project, Sort
+from lineage_core.plan.expr import AggregateCall, Expr, Unknown, data_type
+from lineage_core.plan.relation import Aggregate, Filter, Join, Limit, Opaque, Plan, Project
 from lineage_core.plan.traverse import nodes, walk
 from lineage_core.store.manifest import Materialize
 
 _SMALL = 32 << 20
 """Bytes (by Spark's estimate) of an intermediate that may be written and read again in passing."""
+
+_ORDERLESS = frozenset({"count", "max", "min"})
+"""Aggregate functions of which the order of rows makes no difference, whatever the type."""
 
 _SHARE = 20
 """How many times bigger than an intermediate its sources must be, for saving to be cheaper."""
@@ -47,14 +50,13 @@ def choose(wish: Materialize, plan: Plan, node: Any, *, can_inject: bool) -> Mat
 
 
 def unrepeatable(plan: Plan) -> str:
-    """Return why computing `plan` twice may give different rows; empty if it cannot.
-
-    A limit over a sort counts as repeatable although rows that tie at its end may differ.
-    """
+    """Return why computing `plan` twice may give different rows; empty if it cannot."""
     for node in nodes(plan):
         if any(_is_random(expr) for expr in _expressions(node)):
             return f"operator {node.at} is not deterministic"
-        if isinstance(node, Limit) and not _is_sorted(node.child):
+        if isinstance(node, Aggregate) and any(_depends_on_order(c.expr) for c in node.columns):
+            return f"operator {node.at} aggregates in no fixed order"
+        if isinstance(node, Limit):  # even sorted: which of the rows that tie it takes is not fixed
             return f"operator {node.at} takes any rows"
         if isinstance(node, Opaque) and node.name in ("Sample", "LocalLimit"):
             return f"operator {node.at} takes any rows"
@@ -76,10 +78,18 @@ def _is_cheap(node: Any) -> bool:
     return size <= _SMALL and size * _SHARE <= below
 
 
-def _is_sorted(plan: Plan) -> bool:
-    while isinstance(plan, Project):
-        plan = plan.child
-    return isinstance(plan, Sort) and plan.everywhere
+def _depends_on_order(expr: Expr) -> bool:
+    """Whether an aggregate may change with the order of its rows, as sums of floats do."""
+    calls = (e for e in walk(expr) if isinstance(e, AggregateCall))
+    return any(
+        call.name not in _ORDERLESS
+        and (call.name not in ("sum", "avg") or any(map(_is_float, call.args)))
+        for call in calls
+    )
+
+
+def _is_float(expr: Expr) -> bool:
+    return data_type(expr) in ("float", "double")
 
 
 def _is_random(expr: Expr) -> bool:

@@ -357,6 +357,26 @@ def test_a_limit_is_saved_by_injection(tables: SparkSession, capture: Start, fol
     assert tables.read.parquet(str(folder / "out")).collect()[0][0] == 3
 
 
+def test_what_cannot_be_computed_again_is_not_deferred(
+    tables: SparkSession, capture: Start, folder: Path
+) -> None:
+    """Rows saved later would not be those the output was made from: rather too many than wrong."""
+    query = """
+        select c_name, count(*) n
+        from (select * from orders order by o_price limit 3) join customers on o_cust = c_id
+        group by c_name
+    """
+    with capture(materialize="defer") as run:
+        tables.sql(query).write.parquet(str(folder / "later"))
+    (out,) = run.outputs
+    assert out.uncaptured == "" and out.program is not None and not out.artifacts
+    assert all(out.program.steps[i].superset for i in out.program.sources)
+    with capture(materialize="auto") as run:
+        tables.sql(query).write.parquet(str(folder / "now"))
+    (out,) = run.outputs
+    assert [artifact.how for artifact in out.artifacts] == [Materialize.INJECT]
+
+
 def test_an_opaque_plan_still_names_its_sources(
     tables: SparkSession, capture: Start, folder: Path
 ) -> None:

@@ -85,8 +85,15 @@ def test_files_of_the_client_over_those_of_pyspark(site: Callable[..., Path]) ->
 
 
 def test_both_of_one_version(site: Callable[..., Path]) -> None:
-    site(files="4.2.0", jars="4.2.0", pyspark="4.2.0", pyspark_client="4.2.0")
+    site(files="4.1.3", jars="4.1.3", pyspark="4.1.3", pyspark_client="4.1.3")
     assert only(doctor.pyspark(SUBJECT)).verdict is Verdict.OK
+
+
+def test_the_spark_that_hangs(site: Callable[..., Path]) -> None:
+    site(files="4.2.0", jars="4.2.0", pyspark="4.2.0")
+    check = only(doctor.pyspark(SUBJECT))
+    assert check.verdict is Verdict.WARNING
+    assert "hangs on Python UDFs over Parquet" in check.found and "columnarInput" in check.advice
 
 
 def test_pyspark_reinstalled_over_an_older_client(site: Callable[..., Path]) -> None:
