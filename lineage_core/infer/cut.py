@@ -13,9 +13,19 @@ from dataclasses import dataclass
 
 from lineage_core.infer.widen import hidden, widen
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison, Expr, conj, conjuncts, same
-from lineage_core.plan.relation import Field, Filter, Join, JoinKind, Plan, Project, output
+from lineage_core.plan.relation import (
+    Field,
+    Filter,
+    Join,
+    JoinKind,
+    Limit,
+    Plan,
+    Project,
+    output,
+)
 from lineage_core.plan.traverse import column_ids
-from lineage_core.pushdown import Exact, Prover, push
+from lineage_core.plan.types import is_comparable
+from lineage_core.pushdown import Exact, Outcome, Prover, push
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,25 +34,29 @@ class Cut:
 
     node: Plan
     columns: tuple[Field, ...]
-    pushed: tuple[Expr, ...]
+    outcomes: tuple[Outcome, ...]
 
 
 def cut(node: Plan, predicate: Expr, prove: Prover, *, premise: bool) -> Cut | None:
-    """Return how saving the output of `node` makes pushing exact; None where it does not."""
+    """Return how saving the output of `node` makes pushing exact; None where it does not.
+
+    The rows a limit keeps are saved even where rows equal to them may have been cut off: what is
+    left of the blur is those rows only.
+    """
     keys = hidden(node)
     widened = widen(node, frozenset(keys))
     for columns in _choices(widened, predicate, keys):
         row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in columns)
         outcomes = push(widened, predicate, prove, row=row, premise=premise)
-        exact = tuple(o.predicate for o in outcomes if isinstance(o, Exact))
-        if len(exact) == len(outcomes):
-            return Cut(widened, columns, exact)
-    return None
+        if all(isinstance(outcome, Exact) for outcome in outcomes):
+            return Cut(widened, columns, outcomes)
+    tells_more = any(f.id not in column_ids(predicate) for f in columns)
+    return Cut(widened, columns, outcomes) if isinstance(node, Limit) and tells_more else None
 
 
 def _choices(node: Plan, predicate: Expr, keys: dict[int, Field]) -> Iterator[tuple[Field, ...]]:
     """Yield sets of columns to save, smallest first."""
-    offered = output(node)
+    offered = tuple(f for f in output(node) if is_comparable(f.type))
     compared = column_ids(predicate)
     yield tuple(f for f in offered if f.id in compared | _representatives(node, compared, keys))
     yield tuple(f for f in offered if f.id in compared or f.id in keys)

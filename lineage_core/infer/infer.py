@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from lineage_core.infer.cut import cut
 from lineage_core.plan.expr import TRUE, Anchor, Column, Expr, conj, same
 from lineage_core.plan.program import LineageProgram, Step, StepKind
-from lineage_core.plan.relation import Aggregate, Plan, Scan, Values, children, output, place
+from lineage_core.plan.relation import Aggregate, Field, Plan, Scan, Values, children, output, place
 from lineage_core.plan.traverse import anchor_ids, column_ids
-from lineage_core.pushdown import Exact, Prover, Refused, push
+from lineage_core.plan.types import is_comparable
+from lineage_core.plan.unique import keys
+from lineage_core.pushdown import Exact, Outcome, Prover, Refused, push
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ def infer(
         prove = prove_with_z3
     target = output(plan)
     steps = [Step(StepKind.TARGET, -1, TRUE, target, plan.at, name)]
-    row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in target)
+    compared = [f for f in target if is_comparable(f.type)]
+    row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in compared)
     stack = [_Frame(plan, 0, row, (), True)]
     while stack:
         frame = stack.pop()
@@ -60,7 +63,23 @@ def infer(
                 pass
             case _:
                 stack.extend(reversed(_push(frame, steps, save, prove)))
+    if blur := _blur(plan, compared):
+        steps = [
+            replace(s, superset=(blur, *s.superset)) if s.kind is StepKind.SOURCE else s
+            for s in steps
+        ]
     return _project(LineageProgram(tuple(steps)))
+
+
+def _blur(plan: Plan, compared: list[Field]) -> str:
+    """Return why target rows cannot all be told apart by the columns compared; else nothing."""
+    ids = {f.id for f in compared}
+    lost = [f.name for f in output(plan) if f.id not in ids]
+    if not lost or any(key <= ids for key in keys(plan)):
+        return ""
+    return (
+        f"output rows that differ only in {', '.join(lost)} (not comparable) are answered together"
+    )
 
 
 def _source(scan: Scan, frame: _Frame) -> Step:
@@ -81,35 +100,35 @@ def _push(frame: _Frame, steps: list[Step], save: bool, prove: Prover) -> list[_
     node = frame.node
     outcomes = push(node, frame.predicate, prove, premise=frame.exists)
     # The one row of an aggregate without grouping columns is there even when it has no input.
-    always = isinstance(node, Aggregate) and not node.keys
-    exists = frame.exists and not always
-    if all(isinstance(outcome, Exact) for outcome in outcomes):
-        return [
-            _Frame(child, frame.anchor, outcome.predicate, frame.superset, exists)
-            for child, outcome in zip(children(node), outcomes, strict=True)
-            if isinstance(outcome, Exact)
-        ]
+    exists = not isinstance(node, Aggregate) or bool(node.keys)
     # Below a superset nothing becomes exact again, so nothing is worth saving there.
-    found = (
-        cut(node, frame.predicate, prove, premise=frame.exists)
-        if save and not frame.superset
-        else None
-    )
-    if found is not None:
-        anchor = len(steps)
-        name = place(node)
-        steps.append(
-            Step(StepKind.SAVED, frame.anchor, frame.predicate, found.columns, node.at, name)
-        )
-        pairs = zip(children(found.node), found.pushed, strict=True)
-        return [_Frame(child, anchor, predicate, (), not always) for child, predicate in pairs]
-    frames = []
-    for child, outcome in zip(children(node), outcomes, strict=True):
-        predicate = TRUE if isinstance(outcome, Refused) else outcome.predicate
-        why = () if isinstance(outcome, Exact) else (outcome.why,)
-        reasons = tuple(dict.fromkeys((*frame.superset, *why)))
-        frames.append(_Frame(child, frame.anchor, predicate, reasons, exists))
-    return frames
+    if save and not frame.superset and not all(isinstance(o, Exact) for o in outcomes):
+        found = cut(node, frame.predicate, prove, premise=frame.exists)
+        if found is not None:
+            steps.append(
+                Step(
+                    StepKind.SAVED,
+                    frame.anchor,
+                    frame.predicate,
+                    found.columns,
+                    node.at,
+                    place(node),
+                )
+            )
+            inputs = zip(children(found.node), found.outcomes, strict=True)
+            return [_below(*pair, len(steps) - 1, (), exists) for pair in inputs]
+    inputs = zip(children(node), outcomes, strict=True)
+    exists = exists and frame.exists
+    return [_below(*pair, frame.anchor, frame.superset, exists) for pair in inputs]
+
+
+def _below(
+    child: Plan, outcome: Outcome, anchor: int, superset: tuple[str, ...], exists: bool
+) -> _Frame:
+    """Return the frame of an operator's input."""
+    predicate = TRUE if isinstance(outcome, Refused) else outcome.predicate
+    why = () if isinstance(outcome, Exact) else (outcome.why,)
+    return _Frame(child, anchor, predicate, tuple(dict.fromkeys((*superset, *why))), exists)
 
 
 def _project(program: LineageProgram) -> LineageProgram:

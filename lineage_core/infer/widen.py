@@ -17,19 +17,22 @@ from lineage_core.plan.relation import (
     Filter,
     Join,
     JoinKind,
+    Limit,
     Named,
     Plan,
     Project,
+    Sort,
     output,
 )
 from lineage_core.plan.traverse import column_ids
+from lineage_core.plan.types import is_comparable
 
 
 def widen(block: Plan, wanted: frozenset[int]) -> Plan:
     """Return `block` offering those of the `wanted` columns that its projections had dropped.
 
-    Only operators that hand rows on one to one or pair them up are entered: project, filter and
-    join. An aggregate offers its grouping columns.
+    Only operators that hand rows on or pair them up are entered. An aggregate offers its grouping
+    columns.
     """
     match block:
         case Aggregate():
@@ -37,7 +40,7 @@ def widen(block: Plan, wanted: frozenset[int]) -> Plan:
             keys = [k for k in block.keys if isinstance(k, Column) and k.id in wanted - offered]
             added = tuple(Named(key.id, "", key, key.type) for key in keys)
             return replace(block, columns=(*block.columns, *added))
-        case Filter():
+        case Filter() | Sort() | Limit():
             return replace(block, child=widen(block.child, wanted))
         case Join():
             left = widen(block.left, wanted)
@@ -57,7 +60,7 @@ def hidden(node: Plan) -> dict[int, Field]:
     """Return the columns, by id, that tell the input rows of `node` even if it does not offer them.
 
     These are the columns its join conditions (and those of the block below) compare, an aggregate's
-    grouping columns, and what a projection computes from.
+    grouping columns, what a projection computes from, and for a limit all columns its rows have.
     """
     match node:
         case Join():
@@ -67,8 +70,29 @@ def hidden(node: Plan) -> dict[int, Field]:
             return {f.id: f for f in output(node.child) if f.id in keys}
         case Project():
             return {f.id: f for f in output(node.child)}
+        case Limit():
+            return _had(node)
         case _:
             return {}
+
+
+def _had(block: Plan) -> dict[int, Field]:
+    """Return all columns, if they can be compared, that the rows of `block` had anywhere below."""
+    found: dict[int, Field] = {}
+    stack = [block]
+    while stack:
+        node = stack.pop()
+        found.update((f.id, f) for f in output(node) if is_comparable(f.type))
+        match node:
+            case Filter() | Project() | Sort() | Limit():
+                stack.append(node.child)
+            case Join():
+                stack.append(node.left)
+                if node.kind is JoinKind.INNER:
+                    stack.append(node.right)
+            case _:
+                pass
+    return found
 
 
 def _compared(block: Plan) -> dict[int, Field]:

@@ -20,10 +20,12 @@ from lineage_core.plan.expr import (
     Or,
     Unknown,
     conj,
+    data_type,
     disj,
     negate,
 )
 from lineage_core.plan.relation import Plan, children
+from lineage_core.plan.types import is_comparable
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:
@@ -111,7 +113,20 @@ def anchor_ids(expr: Expr) -> frozenset[int]:
 
 def evaluable(expr: Expr) -> bool:
     """Whether the value of `expr` can be computed again from a row and an anchor row alone."""
-    return not any(isinstance(e, Unknown | AggregateCall) for e in walk(expr))
+    stack = [expr]
+    while stack:
+        match stack.pop():
+            case Unknown() | AggregateCall():
+                return False
+            case Column(type=type) | Anchor(type=type) if not is_comparable(type):
+                return False
+            case IsNull(Column() | Anchor()):
+                pass  # which is known of a value of any type
+            case Compare(left=left) if not is_comparable(data_type(left)):
+                return False
+            case other:
+                stack.extend(operands(other))
+    return True
 
 
 def nodes(plan: Plan) -> Iterator[Plan]:

@@ -24,7 +24,8 @@ from lineage_core.plan.expr import (
     Literal,
     Scalar,
 )
-from lineage_core.query.types import FLOATS, INTEGERS, decimal_of, is_comparable, is_numeric
+from lineage_core.plan.types import is_comparable
+from lineage_core.query.types import FLOATS, INTEGERS, decimal_of, is_numeric
 
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _TIMESTAMP = re.compile(

@@ -30,7 +30,8 @@ from lineage_core.plan.expr import (
     Or,
     Unknown,
 )
-from lineage_core.query.types import FLOATS, decimal_of, is_comparable, sql_type
+from lineage_core.plan.types import is_comparable
+from lineage_core.query.types import FLOATS, decimal_of, sql_type
 
 Sql: TypeAlias = exp.Expr
 

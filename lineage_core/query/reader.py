@@ -11,11 +11,12 @@ from threading import Lock
 import pyarrow as pa
 
 from lineage_core.errors import UnsupportedError
+from lineage_core.plan.types import is_comparable
 from lineage_core.query.engines.choice import Engines
 from lineage_core.query.evaluate import RID, Path, Question, counted, pairs, reached
 from lineage_core.query.pairing import sorted_pairs
 from lineage_core.query.protocol import Engine
-from lineage_core.query.types import arrow_type, is_comparable
+from lineage_core.query.types import arrow_type
 from lineage_core.snapshot import ColumnType, Snapshot, verify
 
 

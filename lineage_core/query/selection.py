@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 from lineage_core.errors import NotFoundError, PredicateError, UnsupportedError
 from lineage_core.filesystems import resolve
 from lineage_core.plan.expr import TRUE, Expr
+from lineage_core.plan.types import is_comparable
 from lineage_core.query.columns import find_column
 from lineage_core.query.protocol import value
-from lineage_core.query.types import arrow_type, is_comparable
+from lineage_core.query.types import arrow_type
 from lineage_core.snapshot import RID_SHIFT, Snapshot
 
 

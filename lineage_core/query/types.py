@@ -60,11 +60,6 @@ def decimal_of(type: DataType) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def is_comparable(type: DataType) -> bool:
-    """Whether values of `type` can be compared by every engine in Spark's meaning."""
-    return canonical(type) in _SQL or decimal_of(type) is not None
-
-
 def canonical(type: DataType) -> DataType:
     """Return `type` with `char(n)` and `varchar(n)` as the strings they are read as."""
     return "string" if type.startswith(("char(", "varchar(")) else type

@@ -19,11 +19,12 @@ from sqlglot import exp
 
 from lineage_core.datasets import local_path
 from lineage_core.errors import UnsupportedError
+from lineage_core.plan.types import is_comparable
 from lineage_core.query.compile import Dialect, Sql
 from lineage_core.query.engines.duckdb_dialect import DIALECT
 from lineage_core.query.partitions import partitions
 from lineage_core.query.protocol import FILE, ROW, value
-from lineage_core.query.types import canonical, decimal_of, is_comparable, sql_type
+from lineage_core.query.types import canonical, decimal_of, sql_type
 from lineage_core.snapshot import DataFile, Snapshot
 
 _SETTINGS = {
