@@ -11,16 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lineage_core.infer.widen import hidden, widen
+from lineage_core.infer.widen import hidden, joins, widen
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison, Expr, conj, conjuncts, same
 from lineage_core.plan.relation import (
     Field,
-    Filter,
-    Join,
-    JoinKind,
     Limit,
     Plan,
-    Project,
     output,
 )
 from lineage_core.plan.traverse import column_ids
@@ -85,24 +81,12 @@ def _representatives(node: Plan, compared: frozenset[int], keys: dict[int, Field
     return result
 
 
-def _equated(block: Plan) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of columns that the join conditions of `block` equate."""
-    stack = [block]
-    while stack:
-        match stack.pop():
-            case Filter() | Project() as node:
-                stack.append(node.child)
-            case Join() as join:
-                for part in conjuncts(join.condition):
-                    match part:
-                        case Compare(Comparison.EQ, Column() as a, Column() as b) if (
-                            a.type == b.type
-                        ):
-                            yield a.id, b.id
-                        case _:
-                            pass
-                stack.append(join.left)
-                if join.kind is JoinKind.INNER:
-                    stack.append(join.right)
-            case _:
-                pass
+def _equated(top: Plan) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of columns that the join conditions of a block equate."""
+    for join in joins(top):
+        for part in conjuncts(join.condition):
+            match part:
+                case Compare(Comparison.EQ, Column() as a, Column() as b) if a.type == b.type:
+                    yield a.id, b.id
+                case _:
+                    pass
