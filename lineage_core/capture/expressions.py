@@ -41,8 +41,6 @@ from lineage_core.plan.expr import (
     negate,
 )
 
-_UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "+00:00", "UCT", "Zulu"})
-
 _ZONED = frozenset(
     {
         ("string", "timestamp"),
@@ -53,7 +51,7 @@ _ZONED = frozenset(
         ("timestamp", "timestamp_ntz"),
     }
 )
-"""Casts whose result depends on the session's time zone."""
+"""Casts whose result depends on the session's time zone, which no engine is told."""
 
 _AGGREGATES = {
     "Average": "avg",
@@ -231,7 +229,7 @@ def _cast(met: Met) -> Expr | None:
     before, after = type_of(met.args[0]), read_type(met.tree["dataType"])
     if any(is_nested(type) or has_collation(type) for type in (before, after)):
         return None
-    if (before, after) in _ZONED and met.tree.get("timeZoneId") not in _UTC:
+    if (before, after) in _ZONED:
         return None
     narrows = after in INTEGRAL and (is_numeric(before) or before == "timestamp")
     if narrows and str(met.java().evalMode()) == "LEGACY":
