@@ -22,13 +22,12 @@ from lineage_core.capture.expressions import (
     by_bytes,
     class_name,
     read,
-    type_of,
 )
 from lineage_core.capture.literals import read_type
 from lineage_core.capture.optimise import optimise
 from lineage_core.capture.sources import Source, identify
 from lineage_core.execute.jvm import LOGICAL, items, preorder, scala_object, seq
-from lineage_core.plan.expr import TRUE, Expr, Literal
+from lineage_core.plan.expr import TRUE, Expr, Literal, data_type
 from lineage_core.plan.relation import (
     Aggregate,
     Field,
@@ -208,7 +207,7 @@ class _Node:
         for number, tree in enumerate(trees, first):
             expr = self.expression(tree, number)
             id = self.reader.columns.id(tree[0]["exprId"]["id"])
-            found.append(Named(id, tree[0]["name"], expr, type_of(expr)))
+            found.append(Named(id, tree[0]["name"], expr, data_type(expr)))
         return tuple(found)
 
 

@@ -25,7 +25,6 @@ from lineage_core.capture.literals import (
 )
 from lineage_core.plan.expr import (
     AggregateCall,
-    Anchor,
     Call,
     Column,
     Compare,
@@ -36,6 +35,7 @@ from lineage_core.plan.expr import (
     Literal,
     Unknown,
     conj,
+    data_type,
     disj,
     is_in,
     negate,
@@ -132,18 +132,9 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def type_of(expr: Expr) -> DataType:
-    """Return the Spark type of the values of `expr`."""
-    match expr:
-        case Column() | Anchor() | Literal() | Call() | Unknown() | AggregateCall():
-            return expr.type
-        case _:
-            return "boolean"
-
-
 def by_bytes(expr: Expr) -> Expr:
     """Return `expr`, hidden as `Unknown` if equal values of it may differ in their bytes."""
-    type = type_of(expr)
+    type = data_type(expr)
     return Unknown("collation", (expr,), type, True) if has_collation(type) else expr
 
 
@@ -200,7 +191,7 @@ def _comparison(op: Comparison) -> Callable[[Met], Expr | None]:
 
 
 def _collated(met: Met) -> bool:
-    return any(has_collation(type_of(arg)) for arg in met.args)
+    return any(has_collation(data_type(arg)) for arg in met.args)
 
 
 def _arithmetic(name: str) -> Callable[[Met], Expr | None]:
@@ -218,7 +209,7 @@ def _arithmetic(name: str) -> Callable[[Met], Expr | None]:
 
 def _signed(name: str) -> Callable[[Met], Expr | None]:
     def rule(met: Met) -> Expr | None:
-        type = type_of(met.args[0])
+        type = data_type(met.args[0])
         wraps = type in INTEGRAL and not met.tree["failOnError"]
         return Call(name, met.args, type) if is_numeric(type) and not wraps else None
 
@@ -226,7 +217,7 @@ def _signed(name: str) -> Callable[[Met], Expr | None]:
 
 
 def _cast(met: Met) -> Expr | None:
-    before, after = type_of(met.args[0]), read_type(met.tree["dataType"])
+    before, after = data_type(met.args[0]), read_type(met.tree["dataType"])
     if any(is_nested(type) or has_collation(type) for type in (before, after)):
         return None
     if (before, after) in _ZONED:
@@ -261,9 +252,9 @@ def _function(name: str, *types: str) -> Callable[[Met], Expr | None]:
     """A function of the same meaning, as long as its operands are of `types` (any by default)."""
 
     def rule(met: Met) -> Expr | None:
-        if _collated(met) or any(is_nested(type_of(arg)) for arg in met.args):
+        if _collated(met) or any(is_nested(data_type(arg)) for arg in met.args):
             return None
-        if any(type_of(arg) != type for arg, type in zip(met.args, types, strict=False)):
+        if any(data_type(arg) != type for arg, type in zip(met.args, types, strict=False)):
             return None
         return met.call(name)
 
@@ -271,23 +262,23 @@ def _function(name: str, *types: str) -> Callable[[Met], Expr | None]:
 
 
 def _concat(met: Met) -> Expr | None:
-    return met.call("concat") if all(type_of(arg) == "string" for arg in met.args) else None
+    return met.call("concat") if all(data_type(arg) == "string" for arg in met.args) else None
 
 
 def _trim(met: Met) -> Expr | None:
-    return met.call("trim") if [type_of(arg) for arg in met.args] == ["string"] else None
+    return met.call("trim") if [data_type(arg) for arg in met.args] == ["string"] else None
 
 
 def _substring(met: Met) -> Expr | None:
     # Positions from the end, or before the start, mean something else in other engines.
     match met.args:
         case (value, Literal(int(position)), Literal(int(length))) if position > 0 <= length:
-            return met.call("substring") if type_of(value) == "string" else None
+            return met.call("substring") if data_type(value) == "string" else None
     return None
 
 
 def _like(met: Met) -> Expr | None:
-    if [type_of(arg) for arg in met.args] != ["string", "string"]:
+    if [data_type(arg) for arg in met.args] != ["string", "string"]:
         return None
     escape = Literal(str(met.java().escapeChar()), "string")
     return Call("like", (*met.args, escape), "boolean")

@@ -91,11 +91,6 @@ def sql_type(type: DataType) -> exp.DataType:
         raise _refusal(type) from None
 
 
-def type_of(expr: Expr) -> DataType:
-    """Return the type of an expression's value; predicates are boolean."""
-    return getattr(expr, "type", "boolean")
-
-
 def is_literal(expr: Expr) -> bool:
     """Whether `expr` is a constant that is not null."""
     return isinstance(expr, Literal) and expr.value is not None

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from lineage_core.errors import UnsupportedError
-from lineage_core.plan.expr import Call, DataType, Literal
+from lineage_core.plan.expr import Call, DataType, Literal, data_type
 from lineage_core.query.compile import Dialect, Function, Sql, call, literal
-from lineage_core.query.types import FLOATS, INTEGERS, canonical, decimal_of, sql_type, type_of
+from lineage_core.query.types import FLOATS, INTEGERS, canonical, decimal_of, sql_type
 
 _WIDE = exp.DataType(this=exp.DataType.Type.INT128)
 
@@ -51,7 +51,7 @@ def _local(micros: int) -> Sql:
 
 
 def _refuse(expr: Call, why: str = "") -> UnsupportedError:
-    types = ", ".join(type_of(arg) for arg in expr.args)
+    types = ", ".join(data_type(arg) for arg in expr.args)
     to = f" to {expr.type}" if expr.name == "cast" else ""
     return UnsupportedError(
         f"the duckdb engine does not have {expr.name}({types}){to} in Spark's meaning{why}",
@@ -65,7 +65,7 @@ def _try(value: Sql, type: DataType) -> Sql:
 
 def _arithmetic(operator: type[exp.Binary]) -> Function:
     def build(expr: Call, args: Sequence[Sql]) -> Sql:
-        kind = {type_of(arg) for arg in expr.args}
+        kind = {data_type(arg) for arg in expr.args}
         if kind == {expr.type} and expr.type in FLOATS:
             return exp.paren(operator(this=args[0], expression=args[1]))
         if kind == {expr.type} and expr.type in INTEGERS:
@@ -77,7 +77,7 @@ def _arithmetic(operator: type[exp.Binary]) -> Function:
 
 
 def _decimal_arithmetic(expr: Call, operator: type[exp.Binary], args: Sequence[Sql]) -> Sql:
-    (p1, s1), (p2, s2) = (_precision_of(expr, type_of(arg)) for arg in expr.args)
+    (p1, s1), (p2, s2) = (_precision_of(expr, data_type(arg)) for arg in expr.args)
     scale = max(s1, s2)
     scales = (s1, s2) if operator is exp.Mul else (scale, scale)
     whole = p1 - s1 + p2 - s2 if operator is exp.Mul else max(p1 - s1, p2 - s2)
@@ -99,7 +99,7 @@ def _precision_of(expr: Call, type: DataType) -> tuple[int, int]:
 
 def _divide(operator: type[exp.Binary]) -> Function:
     def build(expr: Call, args: Sequence[Sql]) -> Sql:
-        same = {type_of(arg) for arg in expr.args} == {expr.type}
+        same = {data_type(arg) for arg in expr.args} == {expr.type}
         fits = expr.type in FLOATS or (operator is exp.Mod and expr.type in INTEGERS)
         if not (same and fits):
             raise _refuse(expr)
@@ -116,7 +116,7 @@ def _divide(operator: type[exp.Binary]) -> Function:
 
 def _sign(build_wide: Callable[[Sql], Sql]) -> Function:
     def build(expr: Call, args: Sequence[Sql]) -> Sql:
-        if type_of(expr.args[0]) != expr.type:
+        if data_type(expr.args[0]) != expr.type:
             raise _refuse(expr)
         if expr.type in INTEGERS:
             return _try(build_wide(exp.Cast(this=args[0], to=_WIDE.copy())), expr.type)
@@ -128,7 +128,7 @@ def _sign(build_wide: Callable[[Sql], Sql]) -> Function:
 
 
 def _cast(expr: Call, args: Sequence[Sql]) -> Sql:
-    source, target = canonical(type_of(expr.args[0])), canonical(expr.type)
+    source, target = canonical(data_type(expr.args[0])), canonical(expr.type)
     if source == target:
         return args[0]
     if not _casts_alike(source, target):
@@ -171,7 +171,7 @@ def _alike(name: str) -> Function:
     """A function of the same meaning for arguments that all have the result's type."""
 
     def build(expr: Call, args: Sequence[Sql]) -> Sql:
-        if any(canonical(type_of(arg)) != canonical(expr.type) for arg in expr.args):
+        if any(canonical(data_type(arg)) != canonical(expr.type) for arg in expr.args):
             raise _refuse(expr)
         return call(name, *args)
 
@@ -182,7 +182,7 @@ def _over(type: DataType, build_sql: Callable[[Sequence[Sql]], Sql]) -> Function
     """A function whose arguments must all have one type."""
 
     def build(expr: Call, args: Sequence[Sql]) -> Sql:
-        if any(canonical(type_of(arg)) != type for arg in expr.args):
+        if any(canonical(data_type(arg)) != type for arg in expr.args):
             raise _refuse(expr)
         return build_sql(args)
 
@@ -196,7 +196,7 @@ def _named(name: str) -> Callable[[Sequence[Sql]], Sql]:
 def _like(expr: Call, args: Sequence[Sql]) -> Sql:
     match expr.args:
         case (value, Literal(str(pattern), _), Literal(str(escape), _)) if (
-            canonical(type_of(value)) == "string" and len(escape) == 1
+            canonical(data_type(value)) == "string" and len(escape) == 1
         ):
             like = exp.Like(this=args[0], expression=args[1])
             if escape in pattern:
@@ -209,7 +209,7 @@ def _like(expr: Call, args: Sequence[Sql]) -> Sql:
 def _substring(expr: Call, args: Sequence[Sql]) -> Sql:
     match expr.args:
         case (value, Literal(int(position), _), Literal(int(length), _)) if (
-            canonical(type_of(value)) == "string" and position >= 0 and length >= 0
+            canonical(data_type(value)) == "string" and position >= 0 and length >= 0
         ):
             start = exp.Literal.number(max(position, 1))  # Spark reads position 0 as 1
             return call("substring", args[0], start, exp.Literal.number(length))
@@ -219,7 +219,7 @@ def _substring(expr: Call, args: Sequence[Sql]) -> Sql:
 
 def _shift_date(operator: type[exp.Binary]) -> Function:
     def build(expr: Call, args: Sequence[Sql]) -> Sql:
-        if type_of(expr.args[0]) != "date" or type_of(expr.args[1]) not in INTEGERS:
+        if data_type(expr.args[0]) != "date" or data_type(expr.args[1]) not in INTEGERS:
             raise _refuse(expr)
         days = exp.Cast(this=args[1], to=sql_type("integer"))
         return exp.paren(operator(this=args[0], expression=days))

@@ -14,9 +14,9 @@ from datetime import datetime, timedelta
 from sqlglot import exp
 
 from lineage_core.errors import UnsupportedError
-from lineage_core.plan.expr import Call, DataType, Literal
+from lineage_core.plan.expr import Call, DataType, Literal, data_type
 from lineage_core.query.compile import Dialect, Function, Sql, call, literal
-from lineage_core.query.types import FLOATS, canonical, sql_type, type_of
+from lineage_core.query.types import FLOATS, canonical, sql_type
 
 _PLAIN = re.compile(r"[ !#%&()*+,\-./0-9:;<=>?@A-Z\[\]^_a-z|~]*")
 
@@ -46,7 +46,7 @@ def _named(name: str) -> Function:
 
 
 def _cast(expr: Call, args: Sequence[Sql]) -> Sql:
-    source, target = canonical(type_of(expr.args[0])), canonical(expr.type)
+    source, target = canonical(data_type(expr.args[0])), canonical(expr.type)
     zoned, others = _ZONED
     if (source == zoned and target in others) or (target == zoned and source in others):
         raise UnsupportedError(
@@ -144,7 +144,7 @@ _ZONED_PARTS = frozenset({"year", "quarter", "month", "day", "date_add", "date_s
 
 def _dated(function: Function) -> Function:
     def build(expr: Call, args: Sequence[Sql]) -> Sql:
-        if any(type_of(arg) == "timestamp" for arg in expr.args):
+        if any(data_type(arg) == "timestamp" for arg in expr.args):
             raise UnsupportedError(
                 f"{expr.name} of a timestamp depends on the time zone of a Spark session",
                 hint="ask by other columns, or by rids",
