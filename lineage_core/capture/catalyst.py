@@ -277,7 +277,8 @@ def _join(node: _Node) -> Plan | None:
         return node.opaque("this kind of join has no IR form yet", name=f"{kind} join")
     tree = node.tree.get("condition")
     condition = node.expression(tree, 0) if tree else TRUE
-    return Join(node.at, _JOINS[kind], condition, *node.children)
+    left, right = node.children
+    return Join(node.at, _JOINS[kind], condition, left, right)
 
 
 def _aggregate(node: _Node) -> Plan | None:

@@ -22,6 +22,7 @@ from lineage_core.plan.expr import (
     Not,
     Or,
     Unknown,
+    WindowCall,
 )
 from lineage_core.plan.traverse import operands
 
@@ -65,11 +66,11 @@ def _node(expr: Expr, args: list[str], row: Mapping[int, str], anchor: Mapping[i
             return f"NOT {_inner(arg, args[0])}"
         case And() | Or():
             return f" {type(expr).__name__.upper()} ".join(map(_inner, expr.args, args))
-        case Call() | Unknown() | AggregateCall():
+        case Call() | Unknown() | AggregateCall() | WindowCall():
             return _call(expr, args)
 
 
-def _call(expr: Call | Unknown | AggregateCall, args: list[str]) -> str:
+def _call(expr: Call | Unknown | AggregateCall | WindowCall, args: list[str]) -> str:
     if expr.name in _INFIX and len(args) == 2:
         return f" {_INFIX[expr.name]} ".join(map(_inner, expr.args, args))
     if expr.name == "cast":
@@ -79,7 +80,7 @@ def _call(expr: Call | Unknown | AggregateCall, args: list[str]) -> str:
 
 def _inner(expr: Expr, text: str) -> str:
     """Return the text of an operand, in brackets when it has an operator of its own."""
-    simple = Column | Anchor | Literal | AggregateCall | Unknown
+    simple = Column | Anchor | Literal | AggregateCall | WindowCall | Unknown
     is_function = isinstance(expr, Call) and expr.name not in _INFIX
     return text if isinstance(expr, simple) or is_function else f"({text})"
 

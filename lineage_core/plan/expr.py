@@ -140,6 +140,43 @@ class AggregateCall:
     filter: Expr | None
 
 
+class FrameUnit(StrEnum):
+    """How a window frame counts: rows of the order, or distances between order values."""
+
+    ROWS = "rows"
+    RANGE = "range"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The rows of a partition that a window function looks at, seen from one of them.
+
+    A bound is None where the frame is unbounded; else a constant distance from the current row, in
+    rows or in order values, negative before it and zero for the row (with `RANGE`: its peers).
+    """
+
+    unit: FrameUnit
+    lower: Literal | None
+    upper: Literal | None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """The value of window function `name` over a row's frame, of the rows where `filter` is true.
+
+    It stands alone as the expression of a `Window`'s column. Ranking functions have the frame that
+    Spark gives them; `lag` and `lead` one of a single row.
+    """
+
+    name: str
+    args: tuple[Expr, ...]
+    type: DataType
+    frame: Frame
+    distinct: bool = False
+    filter: Expr | None = None
+    ignore_nulls: bool = False
+
+
 Expr: TypeAlias = (
     Column
     | Anchor
@@ -153,6 +190,7 @@ Expr: TypeAlias = (
     | Call
     | Unknown
     | AggregateCall
+    | WindowCall
 )
 
 TRUE = Literal(True, "boolean")
@@ -208,7 +246,9 @@ def same(left: Expr, right: Expr) -> Expr:
 def data_type(expr: Expr) -> DataType:
     """Return the type of the values of `expr`."""
     match expr:
-        case Column() | Anchor() | Literal() | Call() | Unknown() | AggregateCall():
+        case (
+            Column() | Anchor() | Literal() | Call() | Unknown() | AggregateCall() | WindowCall()
+        ):
             return expr.type
         case _:
             return "boolean"

@@ -1,7 +1,7 @@
 """The lineage program: a captured output's lineage as relational algebra (DESIGN 4.3).
 
 A program is a tree of relations. Step 0 is the target, the dataset that was written. Every other
-step is a saved intermediate or an occurrence of a source, and has an *anchor*: an earlier step, to
+step is an intermediate or an occurrence of a source, and has an *anchor*: an earlier step, to
 whose rows its own rows are related by a predicate `P(x, a)`. The lineage of a target row at a
 source is what the chain of predicates from the target down to that source selects. Backward,
 forward, pairs and indexes are four evaluations of this one tree (`lineage_core.query.evaluate`).
@@ -21,6 +21,7 @@ class StepKind(StrEnum):
 
     TARGET = "target"
     SAVED = "saved"
+    COMPUTED = "computed"
     SOURCE = "source"
 
 
@@ -30,16 +31,21 @@ class Step:
     anchor.
 
     Attributes:
-        kind: target, saved intermediate, or source occurrence.
+        kind: target, intermediate that was saved or is computed again when asked for, or source
+            occurrence.
         anchor: number of the step it hangs from; -1 for the target.
         predicate: `P(x, a)`; `Column` is `x`, `Anchor` is the anchor step's row. `TRUE` for the
         target.
         columns: columns of the relation that predicates refer to (the target: all written columns).
-        at: place of the operator in the plan (the source's scan; the operator whose output is
-        saved).
-        name: operator name for a saved step, dataset name for a source, output name for the target.
+        at: place of the operator in the plan (the source's scan; the operator whose output the
+            intermediate is).
+        name: operator name for an intermediate, dataset name for a source, output name for the
+            target.
         source: a source's number among the run's input snapshots; -1 otherwise.
         superset: why the rows may be too many, from here up to the target; empty when exact.
+        reduced: for a computed step, by place of the scans below it: predicates `G(x, a)` such that
+            the scanned rows that satisfy them with a selected anchor row are enough to compute the
+            step's rows (PredTrace 2, the relaxed pushdown).
     """
 
     kind: StepKind
@@ -50,6 +56,7 @@ class Step:
     name: str
     source: int = -1
     superset: tuple[str, ...] = ()
+    reduced: tuple[tuple[int, Expr], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

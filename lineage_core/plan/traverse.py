@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from lineage_core.plan.expr import (
     AggregateCall,
@@ -19,6 +20,7 @@ from lineage_core.plan.expr import (
     Not,
     Or,
     Unknown,
+    WindowCall,
     conj,
     data_type,
     disj,
@@ -26,6 +28,8 @@ from lineage_core.plan.expr import (
 )
 from lineage_core.plan.relation import Plan, children
 from lineage_core.plan.types import is_comparable
+
+T = TypeVar("T")
 
 
 def operands(expr: Expr) -> tuple[Expr, ...]:
@@ -39,7 +43,7 @@ def operands(expr: Expr) -> tuple[Expr, ...]:
             return (expr.arg,)
         case And() | Or() | Call() | Unknown():
             return expr.args
-        case AggregateCall():
+        case AggregateCall() | WindowCall():
             return expr.args if expr.filter is None else (*expr.args, expr.filter)
 
 
@@ -60,9 +64,9 @@ def with_operands(expr: Expr, args: tuple[Expr, ...]) -> Expr:
             return disj(args)
         case Call() | Unknown():
             return replace(expr, args=args)
-        case AggregateCall(filter=None):
+        case AggregateCall(filter=None) | WindowCall(filter=None):
             return replace(expr, args=args)
-        case AggregateCall():
+        case AggregateCall() | WindowCall():
             return replace(expr, args=args[:-1], filter=args[-1])
 
 
@@ -116,7 +120,7 @@ def evaluable(expr: Expr) -> bool:
     stack = [expr]
     while stack:
         match stack.pop():
-            case Unknown() | AggregateCall():
+            case Unknown() | AggregateCall() | WindowCall():
                 return False
             case Column(type=type) | Anchor(type=type) if not is_comparable(type):
                 return False
@@ -136,3 +140,17 @@ def nodes(plan: Plan) -> Iterator[Plan]:
         current = stack.pop()
         yield current
         stack.extend(reversed(children(current)))
+
+
+def fold(plan: Plan, rule: Callable[[Plan, tuple[T, ...]], T]) -> T:
+    """Return what `rule` makes of `plan`, given what it made of each of its inputs."""
+    done: dict[int, T] = {}
+    stack: list[tuple[Plan, bool]] = [(plan, False)]
+    while stack:
+        current, ready = stack.pop()
+        if ready:
+            done[id(current)] = rule(current, tuple(done[id(c)] for c in children(current)))
+        elif id(current) not in done:
+            stack.append((current, True))
+            stack.extend((child, False) for child in children(current))
+    return done[id(plan)]

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from lineage_core.plan.expr import Expr
 from lineage_core.plan.relation import Plan
+from lineage_core.plan.unique import Keys
 
 
 class Claim(StrEnum):
@@ -25,11 +26,15 @@ class Claim(StrEnum):
     PRECISE: every selected input row contributed to an output row satisfying `F`.
     REPRODUCES: over the selected input rows alone, the operator gives every output row satisfying
     `F`.
+    REDUCES: over the selected rows of this input, the operator gives the same output rows
+    satisfying `F` as over all rows, whether there are any or not. Then the input can be cut down to
+    them before computing again (MagicPush's relaxed pushdown); it says nothing about contribution.
     """
 
     COVERS = "covers"
     PRECISE = "precise"
     REPRODUCES = "reproduces"
+    REDUCES = "reduces"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +45,13 @@ class Obligation:
         operator: the operator; only its own fields and its inputs' columns matter.
         predicate: `F(o, a)`, over the operator's output and the anchor.
         pushed: one `G` per input, over the input's columns and the anchor `a`; or, when `saved`,
-        the
-            operator's own output row `o` as its anchor: the output was saved, and the rows of it
-            that satisfy `F` select the inputs.
+            the operator's own output row `o` as its anchor: the output was saved, and the rows of
+            it that satisfy `F` select the inputs.
         input: which input the claim is about (all of them for REPRODUCES).
         claim: what is claimed.
         saved: whether the operator's output is saved.
         premise: whether some output row is known to satisfy `F`.
-        keys: sets of columns on which no two rows of the operator's one input agree.
+        keys: for each input, sets of columns on which no two of its rows agree.
     """
 
     operator: Plan
@@ -57,7 +61,7 @@ class Obligation:
     claim: Claim
     saved: bool = False
     premise: bool = True
-    keys: tuple[frozenset[int], ...] = ()
+    keys: tuple[Keys, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

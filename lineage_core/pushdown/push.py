@@ -75,7 +75,7 @@ def push(
     if rule is None:
         return tuple(Refused(_why_not(node)) for _ in children(node))
     proposals = rule(node, predicate if row is None else row)
-    unique = keys(node.child) if isinstance(node, Limit) else ()
+    unique = tuple(keys(child) for child in children(node))
     task = Obligation(node, predicate, (), 0, Claim.COVERS, row is not None, premise, unique)
     outcomes = tuple(_choose(task, proposals, i, prove) for i in range(len(proposals)))
     exact = tuple(outcome.predicate for outcome in outcomes if isinstance(outcome, Exact))

@@ -29,6 +29,7 @@ from lineage_core.plan.expr import (
     Not,
     Or,
     Unknown,
+    WindowCall,
 )
 from lineage_core.plan.types import is_comparable
 from lineage_core.query.types import FLOATS, decimal_of, sql_type
@@ -91,7 +92,7 @@ def _compile(expr: Expr, resolve: Resolve, dialect: Dialect) -> Sql:
             return literal(expr, dialect)
         case Call():
             return _call(expr, resolve, dialect)
-        case Unknown() | AggregateCall():
+        case Unknown() | AggregateCall() | WindowCall():
             raise UnsupportedError(f"{expr.name} cannot be evaluated in a lineage predicate")
         case _:
             return _condition(expr, resolve, dialect)

@@ -63,7 +63,7 @@ def _snapshot(output: OutputRecord, number: int, uri: Callable[[str], str]) -> S
                     f"the program of {output.dataset} has a source that was not recorded"
                 )
             return output.inputs[step.source]
-        case StepKind.SAVED:
+        case StepKind.SAVED | StepKind.COMPUTED:
             return _saved(output, number, uri)
 
 

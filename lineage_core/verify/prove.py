@@ -89,11 +89,12 @@ class _Setting:
         return z3.Or(self.wanted) if self.obligation.premise else z3.BoolVal(True)
 
     def keys(self) -> Iterator[Term]:
-        """No two rows of the input agree on a key."""
-        for key in self.obligation.keys:
-            for a, b in combinations(self.inputs[0], 2):
-                agree = [same(a.cells[id], b.cells[id]) for id in sorted(key)]
-                yield z3.Not(z3.And(a.exists, b.exists, *agree))
+        """No two rows of an input agree on a key of it."""
+        for table, unique in zip(self.inputs, self.obligation.keys, strict=False):
+            for key in unique:
+                for a, b in combinations(table, 2):
+                    agree = [same(a.cells[id], b.cells[id]) for id in sorted(key)]
+                    yield z3.Not(z3.And(a.exists, b.exists, *agree))
 
     def violation(self) -> Term:
         """The claim fails somewhere in these tables."""
@@ -104,6 +105,8 @@ class _Setting:
                 return z3.Or(list(self._superfluous()))
             case Claim.REPRODUCES:
                 return z3.Or(list(self._lost()))
+            case Claim.REDUCES:
+                return z3.Or(list(self._changed()))
 
     def _missed(self) -> Iterator[Term]:
         input = self.obligation.input
@@ -121,6 +124,20 @@ class _Setting:
             yield z3.And(row.exists, selected, z3.Not(z3.Or(contributed)))
 
     def _lost(self) -> Iterator[Term]:
+        again = [out.row for out in self._over_selected()]
+        for out, wanted in zip(self.outputs, self.wanted, strict=True):
+            yield z3.And(wanted, z3.Not(_found(out.row, [(row, row.exists) for row in again])))
+
+    def _changed(self) -> Iterator[Term]:
+        """Wanted rows of all inputs and of the selected rows, compared as sets."""
+        before = [(o.row, w) for o, w in zip(self.outputs, self.wanted, strict=True)]
+        after = [(o.row, self._wanted(o)) for o in self._over_selected()]
+        for these, those in ((before, after), (after, before)):
+            for row, wanted in these:
+                yield z3.And(wanted, z3.Not(_found(row, those)))
+
+    def _over_selected(self) -> tuple[Output, ...]:
+        """Return the output over the selected rows alone."""
         restricted = [
             tuple(
                 Row(z3.And(row.exists, chosen), row.cells, row.number)
@@ -128,10 +145,7 @@ class _Setting:
             )
             for table, selected in zip(self.inputs, self.selected, strict=True)
         ]
-        again = [out.row for out in apply(self.obligation.operator, restricted, self.symbols)]
-        for out, wanted in zip(self.outputs, self.wanted, strict=True):
-            found = [z3.And(row.exists, identical_rows(out.row, row)) for row in again]
-            yield z3.And(wanted, z3.Not(z3.Or(found)))
+        return apply(self.obligation.operator, restricted, self.symbols)
 
     def _wanted(self, out: Output) -> Term:
         holds = self.symbols.holds(self.obligation.predicate, out.row, self.anchor)
@@ -167,6 +181,10 @@ class _Setting:
             rows = ", ".join(_cells(row.cells, model) for row in present)
             lines.append(f"input {t}: {rows or 'empty'}")
         return "; ".join([*lines, f"anchor: {_cells(self.anchor, model)}"])
+
+
+def _found(row: Row, among: Sequence[tuple[Row, Term]]) -> Term:
+    return z3.Or([z3.And(there, identical_rows(row, other)) for other, there in among])
 
 
 def _cells(cells: Mapping[int, Cell], model: Term) -> str:

@@ -36,11 +36,13 @@ from lineage_core.plan.relation import (
     output,
 )
 from lineage_core.plan.traverse import rewrite, walk
+from lineage_core.plan.unique import Keys
 from lineage_core.pushdown.obligation import Obligation
 from lineage_core.verify.abstract import abstract
 from lineage_core.verify.symbols import is_shaded
 
 _REST = "rest"
+_RESTS = -(1 << 60)  # ids that no column of a plan has
 
 
 def shape(obligation: Obligation) -> Obligation:
@@ -100,13 +102,18 @@ class _Shaper:
             case _:
                 raise NotImplementedError(type(node).__name__)
 
-    def _keys(self) -> tuple[frozenset[int], ...]:
+    def _keys(self) -> tuple[Keys, ...]:
         """Return the keys, as far as their columns are still there; a wider key is one, too."""
         known = {**{id: id for id in self.columns}, **self.merged}
         return tuple(
-            frozenset(self._id(known[id]) for id in key)
-            for key in self.obligation.keys
-            if key <= known.keys()
+            tuple(
+                dict.fromkeys(
+                    frozenset(self._id(known[id]) for id in key)
+                    for key in unique
+                    if key <= known.keys()
+                )
+            )
+            for unique in self.obligation.keys
         )
 
     def _used(self) -> set[int]:
@@ -119,7 +126,7 @@ class _Shaper:
         used = self._used() | {e.id for expr in exprs for e in walk(expr) if isinstance(e, Column)}
         fields = output(child)
         mentioned = [Field(self._id(f.id), "", _kind(f.type)) for f in fields if f.id in used]
-        rest = [Field(self._id(-1 - len(self.columns)), _REST, "long")]
+        rest = [Field(self._id(_RESTS - len(self.columns)), _REST, "long")]
         whole = all(f.id in used or f.id in self.merged for f in fields)
         return Values(0, (*mentioned, *([] if whole else rest)))
 

@@ -33,6 +33,7 @@ from lineage_core.plan.expr import (
     Not,
     Or,
     Unknown,
+    WindowCall,
 )
 
 Term: TypeAlias = Any  # z3's expression classes are untyped
@@ -123,6 +124,8 @@ class Symbols:
             case AggregateCall():
                 assert aggregate is not None, "an aggregate call outside an Aggregate's columns"
                 return aggregate(expr)
+            case WindowCall():
+                raise NotImplementedError("a window call outside a Window's columns")
             case _:
                 return _truth(expr, value)
 

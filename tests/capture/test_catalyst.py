@@ -82,7 +82,7 @@ def lines(plan: Plan, depth: int = 0) -> list[str]:
     return found
 
 
-def described(plan: Plan) -> str:
+def described(plan: Plan) -> str:  # one case per operator
     match plan:
         case Scan():
             columns = listed(f"#{c.id} {c.name}" for c in plan.columns)
@@ -106,6 +106,8 @@ def described(plan: Plan) -> str:
             return f"Limit {plan.count}"
         case Opaque():
             return f"Opaque {plan.name}: {plan.why}"
+        case _:
+            raise AssertionError(plan)
 
 
 _TPCH = {

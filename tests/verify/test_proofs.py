@@ -45,7 +45,7 @@ from lineage_core.plan.relation import (
     children,
 )
 from lineage_core.plan.traverse import rewrite
-from lineage_core.plan.unique import keys
+from lineage_core.plan.unique import Keys, keys
 from lineage_core.pushdown import (
     RULES,
     Claim,
@@ -322,8 +322,8 @@ def test_every_rule_has_a_broken_twin() -> None:
     assert {type(case.node) for case, *_ in TWINS.values()} == {kind for kind, _ in RULES}
 
 
-def _keys(node: Plan) -> tuple[frozenset[int], ...]:
-    return keys(node.child) if isinstance(node, Limit) else ()
+def _keys(node: Plan) -> tuple[Keys, ...]:
+    return tuple(keys(child) for child in children(node))
 
 
 def _pushed(outcome: object) -> Expr:
