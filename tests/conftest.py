@@ -37,6 +37,8 @@ def _make_hermetic() -> tempfile.TemporaryDirectory[str]:
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
+        # Proofs kept by other runs would prove nothing here.
+        "XDG_CACHE_HOME": str(Path(home.name) / "cache"),
     }
     return home
 

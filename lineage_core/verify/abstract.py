@@ -29,7 +29,7 @@ from lineage_core.plan.expr import (
 from lineage_core.plan.relation import Field, Filter, Join, Limit, Sort, children, output
 from lineage_core.plan.traverse import column_ids, walk
 from lineage_core.pushdown.obligation import Obligation
-from lineage_core.verify.symbols import is_shaded
+from lineage_core.verify.shades import is_shaded
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ from lineage_core.plan.traverse import rewrite, walk
 from lineage_core.plan.unique import Keys
 from lineage_core.pushdown.obligation import Obligation
 from lineage_core.verify.abstract import abstract
-from lineage_core.verify.symbols import is_shaded
+from lineage_core.verify.shades import is_shaded
 
 _REST = "rest"
 _RESTS = -(1 << 60)  # ids that no column of a plan has

@@ -35,6 +35,7 @@ from lineage_core.plan.expr import (
     Unknown,
     WindowCall,
 )
+from lineage_core.verify.shades import is_shaded
 
 Term: TypeAlias = Any  # z3's expression classes are untyped
 
@@ -144,16 +145,6 @@ class Symbols:
             cell = self.cell(f"literal{len(self.literals)}", literal.type)
             self.literals[literal] = Cell(z3.BoolVal(False), cell.value, cell.shade)
         return self.literals[literal]
-
-
-def is_shaded(kind: DataType) -> bool:
-    """Whether values of this type can compare equal without being identical."""
-    scalar = kind in _PLAIN or kind.startswith(("decimal", "char(", "varchar(", "interval"))
-    return not scalar
-
-
-_EXACT = ("boolean", "byte", "short", "integer", "long", "string", "binary", "date", "void")
-_PLAIN = frozenset((*_EXACT, "timestamp", "timestamp_ntz"))
 
 
 def same(left: Cell, right: Cell) -> Term:
