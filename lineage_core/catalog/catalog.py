@@ -13,9 +13,12 @@ from lineage_core.catalog import changes, names, outputs
 from lineage_core.catalog.answers import OutputRef, RebuildReport, Revision, RunSummary
 from lineage_core.catalog.database import Database
 from lineage_core.catalog.models import HEAD
-from lineage_core.catalog.summaries import summaries
+from lineage_core.catalog.summaries import of_tags, summaries
+from lineage_core.catalog.tasks import TaskRuns, newest_try
 from lineage_core.store.filesystem import ArtifactStore
 from lineage_core.store.manifest import RunRecord
+
+_TRIES = 1000  # of one task instance, or instances of a mapped task, that are looked at
 
 
 def open_catalog(url: str) -> Catalog:
@@ -83,6 +86,20 @@ class Catalog:
                 limit,
             )
         )
+
+    def task_runs(self, wanted: TaskRuns, *, limit: int = 50) -> list[RunSummary]:
+        """Return the newest runs of Airflow tasks."""
+        tags = wanted.tags
+        return self._database.read(lambda session: of_tags(session, tags, limit))
+
+    def task_run(self, wanted: TaskRuns) -> RunSummary:
+        """Return the run of the only task instance that is meant: its newest successful try.
+
+        Raises:
+            NotFoundError: there is none.
+            AmbiguousError: several task instances are; the hint lists them.
+        """
+        return newest_try(wanted, self.task_runs(wanted, limit=_TRIES))
 
     def run_id(self, prefix: str) -> str:
         """Return the id of the only run whose id begins so.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from sqlalchemy import exists, select
-from sqlalchemy.orm import Session, selectinload
+from collections.abc import Sequence
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session, aliased, selectinload
 
 from lineage_core.catalog.answers import RunSummary
-from lineage_core.catalog.models import Input, Output, Run, Tag
+from lineage_core.catalog.models import Input, Output, Run, Tag, storable
+
+_PARTS = (selectinload(Run.outputs).selectinload(Output.artifacts), selectinload(Run.tags))
 
 
 def summaries(
@@ -21,12 +25,35 @@ def summaries(
         read = select(Input.run_id).where(Input.dataset == dataset)
         query = query.where(Run.id.in_(wrote.union(read)))
     if tag is not None:
-        key, value = tag
-        query = query.where(
-            exists().where(Tag.run_id == Run.id, Tag.key == key, Tag.value == value)
+        query = query.where(Run.id.in_(tagged([(tag[0], (tag[1],))])))
+    return [_summary(run) for run in session.scalars(query.options(*_PARTS))]
+
+
+def of_tags(
+    session: Session, tags: Sequence[tuple[str, tuple[str, ...]]], limit: int
+) -> list[RunSummary]:
+    """Return the newest `limit` runs that carry all `tags`, see `tagged`."""
+    newest = select(Run).where(Run.id.in_(tagged(tags))).order_by(Run.ended.desc(), Run.id.desc())
+    return [_summary(run) for run in session.scalars(newest.limit(limit).options(*_PARTS))]
+
+
+def tagged(tags: Sequence[tuple[str, tuple[str, ...]]]) -> Select[str]:
+    """Return the query for the ids of runs that carry all `tags`, each with one of its values.
+
+    The runs of the first tag are found by the index of tags, the others by the key of each of
+    those runs; so the rarest tag goes first.
+    """
+    (key, values), *others = tags
+    query = select(Tag.run_id).where(Tag.key == key, Tag.value.in_(map(storable, values)))
+    for key, values in others:
+        other = aliased(Tag)
+        query = query.join(
+            other,
+            (other.run_id == Tag.run_id)
+            & (other.key == key)
+            & other.value.in_(map(storable, values)),
         )
-    parts = (selectinload(Run.outputs).selectinload(Output.artifacts), selectinload(Run.tags))
-    return [_summary(run) for run in session.scalars(query.options(*parts))]
+    return query
 
 
 def _summary(run: Run) -> RunSummary:
