@@ -201,6 +201,56 @@ class LineageStore:
         """Return the newest runs: of a job, that wrote or read a dataset, that carry a tag."""
         return self.catalog.runs(job=job, dataset=dataset, tag=tag, limit=limit)
 
+    def find_runs(
+        self,
+        *,
+        dag: str | None = None,
+        task: str | None = None,
+        logical_date: datetime | None = None,
+        dag_run: str | None = None,
+        map_index: int | None = None,
+        try_number: int | None = None,
+        limit: int = 50,
+    ) -> list[RunSummary]:
+        """Return the newest runs of Airflow task instances, by what Airflow calls them.
+
+        Args:
+            dag: id of the DAG.
+            task: id of the task.
+            logical_date: of the DAG run; aware.
+            dag_run: id of the DAG run.
+            map_index: number of the instance of a mapped task.
+            try_number: which try.
+            limit: how many at most.
+        """
+        from lineage_core.catalog import TaskRuns
+
+        wanted = TaskRuns(dag, task, logical_date, dag_run, map_index, try_number)
+        return self.catalog.task_runs(wanted, limit=limit)
+
+    def find_run(
+        self,
+        *,
+        dag: str | None = None,
+        task: str | None = None,
+        logical_date: datetime | None = None,
+        dag_run: str | None = None,
+        map_index: int | None = None,
+        try_number: int | None = None,
+    ) -> str:
+        """Return the id of the run of one Airflow task instance: of its newest successful try.
+
+        Arguments are those of `find_runs`.
+
+        Raises:
+            NotFoundError: there is none.
+            AmbiguousError: several task instances are called so; the hint lists them.
+        """
+        from lineage_core.catalog import TaskRuns
+
+        wanted = TaskRuns(dag, task, logical_date, dag_run, map_index, try_number)
+        return self.catalog.task_run(wanted).id
+
     def run(self, run_id: str) -> RunRecord:
         """Return the record of the run whose id is, or only begins with, `run_id`."""
         return self.artifacts.load(self.catalog.run_id(run_id))

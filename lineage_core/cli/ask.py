@@ -12,9 +12,10 @@ from lineage_core.cli.output import Target, emit, options, target
 from lineage_core.cli.parameters import limit, moment, rids, rows
 from lineage_core.cli.screen import progress
 from lineage_core.cli.settings import Settings
+from lineage_core.cli.tasks import TaskName, task_options
 
 if TYPE_CHECKING:
-    pass
+    from lineage_core.lineage import LineageStore
 
 _QUESTION = (
     click.option("--where", help="SQL condition on columns of DATASET that selects its rows."),
@@ -58,7 +59,7 @@ _QUESTION = (
 
 def _question(command: Callable[..., int | None]) -> Callable[..., int | None]:
     """Give a command the options of a question; each comes as the parameter of its name."""
-    command = options(command)
+    command = task_options(options(command))
     for option in reversed(_QUESTION):
         command = option(command)
     return command
@@ -70,9 +71,9 @@ def _question(command: Callable[..., int | None]) -> Callable[..., int | None]:
 @click.pass_obj
 def backward(settings: Settings, /, dataset: str, **parameters: Any) -> None:
     """Which rows of its sources produced these rows of DATASET?"""
-    to, shown, arguments = _split(parameters)
+    store, to, shown, arguments = _split(settings, parameters)
     with progress("asking where the rows came from"):
-        answer = settings.open().backward(dataset, **arguments)
+        answer = store.backward(dataset, **arguments)
         found = fetch(answer.sources, shown)
     emit(answered("sources", f"Where rows of {dataset} came from", found), to)
 
@@ -83,16 +84,21 @@ def backward(settings: Settings, /, dataset: str, **parameters: Any) -> None:
 @click.pass_obj
 def forward(settings: Settings, /, dataset: str, **parameters: Any) -> None:
     """Which rows of outputs did these rows of DATASET influence?"""
-    to, shown, arguments = _split(parameters)
+    store, to, shown, arguments = _split(settings, parameters)
     with progress("asking what the rows influenced"):
-        answer = settings.open().forward(dataset, **arguments)
+        answer = store.forward(dataset, **arguments)
         found = fetch(answer.outputs, shown)
     emit(answered("outputs", f"What rows of {dataset} influenced", found), to)
 
 
-def _split(parameters: dict[str, Any]) -> tuple[Target, Shown, Mapping[str, Any]]:
-    """Return where to answer, what to show, and what to ask, out of a command's parameters."""
+def _split(
+    settings: Settings, parameters: dict[str, Any]
+) -> tuple[LineageStore, Target, Shown, Mapping[str, Any]]:
+    """Return the store, where to answer, what to show, and what to ask."""
     to = target(parameters.pop("format"), parameters.pop("output"))
     shown = Shown(parameters.pop("only"), parameters.pop("rows"))
     parameters["rows"] = parameters.pop("given")
-    return to, shown, parameters
+    named: TaskName = parameters.pop("named")
+    store = settings.open()
+    parameters["run"] = named.run(store, parameters["run"])
+    return store, to, shown, parameters

@@ -12,6 +12,7 @@ from lineage_core.cli.output import emit, options, target
 from lineage_core.cli.report import Report, Table, report, table
 from lineage_core.cli.screen import counted, progress
 from lineage_core.cli.settings import Settings
+from lineage_core.cli.tasks import TaskName, task_options
 from lineage_core.datasets import display
 
 if TYPE_CHECKING:
@@ -63,17 +64,24 @@ def runs(
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", required=False)
+@task_options
 @options
 @click.pass_obj
-def show(settings: Settings, run: str, format: str, output: Path | None) -> None:
+def show(
+    settings: Settings, run: str | None, named: TaskName, format: str, output: Path | None
+) -> None:
     """Show what a run wrote, and how it was captured.
 
-    RUN is its id, or the beginning of it.
+    RUN is its id, or the beginning of it; --dag, --task and --logical-date name it, too.
     """
     to = target(format, output)
+    store = settings.open()
     with progress("reading the run"):
-        record = settings.open().run(run)
+        found = named.run(store, run)
+        if found is None:
+            raise click.UsageError("give RUN, or --dag, --task and --logical-date")
+        record = store.run(found)
     emit(describe_run(record), to)
 
 

@@ -15,6 +15,7 @@ from lineage_core.cli.parameters import assignments
 from lineage_core.cli.report import Report, report, table
 from lineage_core.cli.screen import progress
 from lineage_core.cli.settings import Settings
+from lineage_core.cli.tasks import TaskName, task_options
 from lineage_core.datasets import display
 from lineage_core.errors import AmbiguousError, NotFoundError, UncapturedError
 from lineage_core.plan.program import StepKind
@@ -46,6 +47,7 @@ _COLUMNS = {
     multiple=True,
     help="A table of the query and its Parquet files; may be repeated.",
 )
+@task_options
 @options
 @click.pass_obj
 def explain(
@@ -54,6 +56,7 @@ def explain(
     output_dataset: str | None,
     sql: str | None,
     tables: dict[str, str],
+    named: TaskName,
     format: str,
     output: Path | None,
 ) -> None:
@@ -61,16 +64,20 @@ def explain(
 
     That is the lineage program of what RUN wrote to OUTPUT, or would be that of a query. Each step
     is a dataset or saved intermediate; its rows are those that satisfy a condition together with a
-    row of an earlier step, its anchor.
+    row of an earlier step, its anchor. With --dag, --task and --logical-date, which name a run,
+    the only argument is OUTPUT.
     """
     to = target(format, output)
-    if (run is None) == (sql is None) or (tables and sql is None):
+    if named.given and sql is None and output_dataset is None:
+        run, output_dataset = None, run
+    if bool(run or named.given) == (sql is not None) or (tables and sql is None):
         raise click.UsageError("give either RUN [OUTPUT], or --sql QUERY with its --table options")
     with progress("explaining"):
         if sql is not None:
             found = _report(_of_query(settings, sql, tables), "the query")
         else:
-            chosen = choose_output(settings.open().run(str(run)), output_dataset)
+            store = settings.open()
+            chosen = choose_output(store.run(str(named.run(store, run))), output_dataset)
             if chosen.program is None:
                 raise UncapturedError(f"{display(chosen.dataset)}: {chosen.uncaptured}")
             found = _report(chosen.program, display(chosen.dataset))
