@@ -1,5 +1,5 @@
-"""The prover: asks z3 for a table on which a claim about a pushdown fails (PredTrace 4.2, DESIGN
-4.4).
+"""Decides obligations: asks z3 for a table on which a claim about a pushdown fails (PredTrace 4.2,
+DESIGN 4.4).
 
 No such bounded table means that there is none of any size (`operators` has the argument). The
 answer is `Proved` only on *unsat*; running out of the resource limit is `Undecided`, which nobody
@@ -10,7 +10,6 @@ machine.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import combinations
 from threading import Lock
 
@@ -27,8 +26,8 @@ from lineage_core.pushdown.obligation import (
     Undecided,
     Verdict,
 )
+from lineage_core.verify.memory import RESOURCE_LIMIT
 from lineage_core.verify.operators import Output, apply, identical_rows, sizes
-from lineage_core.verify.shape import shape
 from lineage_core.verify.symbols import Cell, Row, Symbols, Term, same
 
 RESOURCES = 20_000_000
@@ -36,20 +35,16 @@ RESOURCES = 20_000_000
 _lock = Lock()  # z3's default context is not thread-safe
 
 
-def prove(obligation: Obligation, *, extra: int = 0) -> Verdict:
-    """Answer whether the claim of `obligation` holds, for tables of any size.
-
-    Verdicts are remembered by the obligation's shape.
+def decide(obligation: Obligation, extra: int) -> Verdict:
+    """Answer whether the claim of a canonical obligation (see `shape`) holds.
 
     Args:
         obligation: what is claimed.
         extra: rows to have in each table beyond those that are enough (`operators.sizes`).
+
+    Raises:
+        KeyboardInterrupt: as ever; z3 takes the signal for itself and gives up.
     """
-    return _prove(shape(obligation), extra)
-
-
-@lru_cache(maxsize=8192)
-def _prove(obligation: Obligation, extra: int) -> Verdict:
     with _lock:
         setting = _Setting(obligation, extra)
         solver = z3.Solver()
@@ -61,7 +56,14 @@ def _prove(obligation: Obligation, extra: int) -> Verdict:
             case z3.sat:
                 return Refuted(setting.describe(solver.model()))
             case _:
-                return Undecided(solver.reason_unknown())
+                return _given_up(solver.reason_unknown())
+
+
+def _given_up(reason: str) -> Undecided:
+    """Return the verdict for the reason z3 gives for not knowing."""
+    if reason.startswith("interrupted"):
+        raise KeyboardInterrupt
+    return Undecided(RESOURCE_LIMIT if reason == "canceled" else reason)
 
 
 class _Setting:
