@@ -32,6 +32,8 @@ from lineage_core.verify.symbols import Cell, Row, Symbols, Term, same
 
 RESOURCES = 20_000_000
 
+_LIMIT_REACHED = ("canceled", "max. resource limit exceeded")  # how z3 says so; depends on where
+
 _lock = Lock()  # z3's default context is not thread-safe
 
 
@@ -63,7 +65,7 @@ def _given_up(reason: str) -> Undecided:
     """Return the verdict for the reason z3 gives for not knowing."""
     if reason.startswith("interrupted"):
         raise KeyboardInterrupt
-    return Undecided(RESOURCE_LIMIT if reason == "canceled" else reason)
+    return Undecided(RESOURCE_LIMIT if reason in _LIMIT_REACHED else reason)
 
 
 class _Setting:
