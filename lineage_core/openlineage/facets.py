@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lineage_core.datasets import openlineage_name
-from lineage_core.openlineage.columns import Kind, Use, column_lineage
 from lineage_core.openlineage.identity import FACET_KEY, PRODUCER
 from lineage_core.openlineage.schema import schema_facet
 from lineage_core.openlineage.summary import summary
 from lineage_core.plan.relation import output as plan_output
+from lineage_core.plan.uses import Role, Use, column_lineage
 from lineage_core.snapshot import ColumnType, Snapshot
 from lineage_core.store.manifest import OutputRecord, RunRecord
 
@@ -142,8 +142,21 @@ def _statistics(writes: list[OutputRecord]) -> dict[str, int | None]:
     }
 
 
-_Key = tuple[str, str, str, Kind]
+_Key = tuple[str, str, str, Role]
 """Namespace and name of an input dataset, its column, and how it is used."""
+
+_SUBTYPES = {
+    Role.VALUE: "IDENTITY",
+    Role.TRANSFORMED: "TRANSFORMATION",
+    Role.AGGREGATED: "AGGREGATION",
+    Role.FILTER: "FILTER",
+    Role.JOIN: "JOIN",
+    Role.GROUP: "GROUP_BY",
+    Role.SORT: "SORT",
+    Role.WINDOW: "WINDOW",
+    Role.CONDITIONAL: "CONDITIONAL",
+}
+"""OpenLineage's words for the roles; it has none for a role that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +205,9 @@ class _Columns:
 
 def _keys(uses: tuple[Use, ...], write: OutputRecord) -> dict[_Key, None]:
     return {
-        (*openlineage_name(write.inputs[use.source].dataset), use.column, use.kind): None
+        (*openlineage_name(write.inputs[use.source].dataset), use.column, use.role): None
         for use in uses
+        if use.role in _SUBTYPES
     }
 
 
@@ -206,8 +220,8 @@ def _input_fields(keys: Iterable[_Key]) -> list[cll.InputField]:
     from openlineage.client.facet_v2 import column_lineage_dataset as cll
 
     grouped: dict[tuple[str, str, str], list[cll.Transformation]] = {}
-    for namespace, name, column, kind in keys:
-        directly = "DIRECT" if kind.direct else "INDIRECT"
-        transformation = cll.Transformation(directly, kind.value)
+    for namespace, name, column, role in keys:
+        directly = "DIRECT" if role.direct else "INDIRECT"
+        transformation = cll.Transformation(directly, _SUBTYPES[role])
         grouped.setdefault((namespace, name, column), []).append(transformation)
     return [cll.InputField(*key, transformations=value) for key, value in grouped.items()]

@@ -14,9 +14,9 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from lineage_core.datasets import openlineage_name
-from lineage_core.openlineage.columns import column_lineage
 from lineage_core.openlineage.shapes import failure, masked, shortened, step_shape
 from lineage_core.plan.program import LineageProgram
+from lineage_core.plan.uses import column_lineage
 from lineage_core.store.manifest import VERSION, Artifact, OutputRecord, RunRecord
 
 BUDGET = 16 * 1024

@@ -14,8 +14,19 @@ import pytest
 
 from lineage_core.openlineage import FACET_KEY, FACET_SCHEMA, PRODUCER, describe
 from lineage_core.openlineage.summary import BUDGET
-from lineage_core.plan.expr import Call, Column
-from lineage_core.plan.relation import Field, Named, Project, Scan
+from lineage_core.plan.expr import TRUE, Call, Column, Frame, FrameUnit, Literal, WindowCall
+from lineage_core.plan.relation import (
+    Field,
+    Join,
+    JoinKind,
+    Named,
+    Opaque,
+    Project,
+    Scan,
+    SortKey,
+    Window,
+)
+from lineage_core.plan.traverse import nodes
 from lineage_core.snapshot import ColumnType, Snapshot
 from lineage_core.store.manifest import OutputRecord, RunRecord, RunState
 
@@ -75,6 +86,29 @@ def test_the_output_has_column_lineage_and_statistics(q4_event: dict[str, Any]) 
     assert ("o_orderpriority", "INDIRECT", "GROUP_BY") in influence
     statistics = output["outputFacets"]["outputStatistics"]
     assert (statistics["rowCount"], statistics["size"], statistics["fileCount"]) == (5, 1000, 1)
+
+
+def test_windows_have_their_subtype_and_the_unknown_has_none(
+    q4: OutputRecord, record: Record, event: Event
+) -> None:
+    orders, lines = (node for node in nodes(q4.plan) if isinstance(node, Scan))  # type: ignore[arg-type]
+    frame = Frame(FrameUnit.ROWS, None, Literal(0, "integer"))
+    number = Named(50, "order_count", WindowCall("row_number", (), "integer", frame), "integer")
+    numbered = Window(
+        1, (Column(1, "long"),), (SortKey(Column(3, "date"), True, True),), (number,), orders
+    )
+    mapped = Opaque(2, "Map", "user code", (Field(60, "m", "long"),), (lines,))
+    sent = event(
+        describe(
+            record(replace(q4, plan=Join(0, JoinKind.INNER, TRUE, numbered, mapped))), store="/l"
+        )
+    )
+    columns = sent["outputs"][0]["facets"]["columnLineage"]
+    windowed = columns["fields"]["order_count"]["inputFields"]
+    assert {field["field"] for field in windowed} == {"o_orderkey", "o_orderdate"}
+    for field in windowed:
+        assert field["transformations"] == [{"type": "INDIRECT", "subtype": "WINDOW"}]
+    assert "lineitem" not in json.dumps(columns)
 
 
 def test_every_end_of_column_lineage_is_in_a_schema(q4_event: dict[str, Any]) -> None:
