@@ -23,6 +23,7 @@ from lineage_core.query.columns import close_matches, find_column
 from lineage_core.query.evaluate import IN_RID, OUT_RID, Path
 from lineage_core.query.pairing import SCHEMA, carried_pairs, compose, in_files, sorted_pairs
 from lineage_core.query.reader import Reader, need_rids
+from lineage_core.query.roles import UsedColumn, used_columns
 from lineage_core.query.selection import Rids
 from lineage_core.snapshot import Snapshot
 
@@ -126,6 +127,15 @@ class SourceAnswer:
         """For each part, the place in the plan where the dataset was read (forward: written)."""
         return tuple(part.at for part in self.parts)
 
+    @property
+    def columns(self) -> tuple[UsedColumn, ...]:
+        """The columns of this source that the run which read it used, and in which roles.
+
+        Raises:
+            UnsupportedError: the dataset was written, not read: the answer goes forward.
+        """
+        return self._keep("columns", self._columns)
+
     def count(self) -> int:
         """Return how many rows there are."""
         if self.snapshot.has_rids or not self.snapshot.format:
@@ -182,6 +192,17 @@ class SourceAnswer:
         count = self._known_count()
         rows = "not counted yet" if count is None else f"{count} rows"
         return f"<{type(self).__name__} {display(self.dataset)}: {rows}, {self.precision}>"
+
+    def _columns(self) -> tuple[UsedColumn, ...]:
+        if not self.parts:
+            raise self._cannot_tell()
+        if not all(_goes_down(part) for part in self.parts):
+            raise UnsupportedError(
+                f"{display(self.dataset)} was written, and only what was read has columns in use",
+                hint="ask backward; its sources have columns",
+            )
+        read = ((part.path.relations.plan, part.at) for part in self.parts)
+        return used_columns(self.snapshot, read)
 
     def _known_count(self) -> int | None:
         rids = self._kept.get("rids")

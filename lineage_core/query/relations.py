@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from lineage_core.errors import AmbiguousError, CorruptError, NotFoundError, UncapturedError
 from lineage_core.plan.program import LineageProgram, Step, StepKind
+from lineage_core.plan.relation import Plan
 from lineage_core.query.columns import find_column
 from lineage_core.snapshot import Snapshot
 from lineage_core.store.manifest import OutputRecord
@@ -19,6 +20,7 @@ class Relations:
     Attributes:
         program: the lineage program.
         snapshots: the snapshot of each step.
+        plan: the plan the program is of; None where it was not recorded.
         ordinals: for each step, the position in its snapshot of each column that predicates refer
             to.
     """
@@ -26,6 +28,7 @@ class Relations:
     program: LineageProgram
     snapshots: tuple[Snapshot, ...]
     ordinals: tuple[Mapping[int, int], ...]
+    plan: Plan | None = None
 
 
 def bind(output: OutputRecord, uri: Callable[[str], str]) -> Relations:
@@ -48,7 +51,7 @@ def bind(output: OutputRecord, uri: Callable[[str], str]) -> Relations:
     steps = output.program.steps
     snapshots = tuple(_snapshot(output, number, uri) for number in range(len(steps)))
     ordinals = tuple(_ordinals(*pair) for pair in zip(steps, snapshots, strict=True))
-    return Relations(output.program, snapshots, ordinals)
+    return Relations(output.program, snapshots, ordinals, output.plan)
 
 
 def _snapshot(output: OutputRecord, number: int, uri: Callable[[str], str]) -> Snapshot:
