@@ -112,7 +112,10 @@ def _encode_fields(value: Any, numbers: dict[int, int]) -> dict[str, object]:
 
 
 def _json(tree: object) -> str:
-    return json.dumps(tree, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(tree)
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 class _Decoder:
@@ -244,5 +247,6 @@ def _reachable(*hints: Any) -> frozenset[Any]:
     return frozenset(found)
 
 
+@cache
 def _is_class(hint: Any) -> bool:
     return isinstance(hint, type) and is_dataclass(hint)
