@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -20,19 +20,27 @@ from pyspark.sql import SparkSession
 from lineage_core.capture import outputs, sources
 from lineage_core.capture.catalyst import CapturedPlan, read_plan
 from lineage_core.capture.optimise import optimise
-from lineage_core.capture.writes import Write, analyse, describe
+from lineage_core.capture.writes import Write, analyse, describe, named
 from lineage_core.errors import LineageError, UnsupportedError
 from lineage_core.execute import choose, defer, inject, saved
 from lineage_core.execute.jvm import preorder
-from lineage_core.infer import infer
-from lineage_core.plan.expr import Column
-from lineage_core.plan.program import LineageProgram
-from lineage_core.plan.relation import Named, Plan, Project, output
+from lineage_core.infer import COMPUTE, infer
+from lineage_core.plan.program import LineageProgram, StepKind
+from lineage_core.plan.relation import Plan
+from lineage_core.plan.repeat import unrepeatable
 from lineage_core.plan.traverse import nodes
 from lineage_core.snapshot import ColumnType, Snapshot
 from lineage_core.store.manifest import Artifact, Materialize, OutputRecord, Timing
 
 T = TypeVar("T")
+
+_WAYS: Mapping[Materialize, tuple[StepKind, ...]] = {
+    Materialize.AUTO: (StepKind.COMPUTED, StepKind.SAVED),
+    Materialize.INJECT: (StepKind.SAVED, StepKind.COMPUTED),
+    Materialize.DEFER: (StepKind.SAVED, StepKind.COMPUTED),
+    Materialize.NEVER: COMPUTE,
+}
+"""How intermediates may be had, the preferred way first."""
 
 _logger = logging.getLogger(__name__)
 
@@ -144,29 +152,35 @@ class Attempt:
         with self._timed("optimise"):
             optimised = optimise(self.spark, write.query)
             captured = read_plan(self.spark, optimised)
-            plan = _renamed(captured.plan, write.columns)
+            plan = named(captured.plan, write.columns)
         with self._timed("sources"):
-            listings = self._list(captured)
+            listings = sources.list_all(self.spark, captured.sources, captured.leaves)
         with self._timed("infer"):
-            save = self.wish is not Materialize.NEVER
-            program = infer(plan, save=save, name=write.dataset)
+            program = infer(
+                plan,
+                ways=_WAYS[self.wish],
+                savable=self._savable(captured),
+                formats=dict(enumerate(source.format for source in captured.sources)),
+                name=write.dataset,
+            )
         types = sources.column_types(write.query.schema())
         columns = tuple(
             ColumnType(name, column.type) for name, column in zip(write.columns, types, strict=True)
         )
-        captured = CapturedPlan(
-            plan, captured.sources, captured.leaves, captured.expr_ids, captured.java
-        )
+        captured = replace(captured, plan=plan)
         self._facts = _Facts(captured, listings, program, columns)
 
-    def _list(self, captured: CapturedPlan) -> tuple[sources.Listing, ...]:
-        found: dict[int, sources.Listing] = {}
-        for number, leaf in captured.leaves:
-            listing = sources.list_files(self.spark, leaf)
-            if found.setdefault(number, listing) != listing:
-                name = captured.sources[number].dataset
-                raise UnsupportedError(f"{name} is read twice, with different files each time")
-        return tuple(found[number] for number in sorted(found))
+    def _savable(self, captured: CapturedPlan) -> Callable[[Plan], bool]:
+        """Return which operators' output can be saved, in the user's job or after it."""
+        can_inject = self.wish is not Materialize.DEFER and self._may_inject()
+
+        def savable(node: Plan) -> bool:
+            # Operators numbered after Spark's own are of subqueries, which are no part of its plan.
+            if node.at >= len(preorder(captured.java)):
+                return False
+            return can_inject or not unrepeatable(node)
+
+        return savable
 
     def _inject(self) -> Any:
         """Save what is to be saved before the write; return the rest of the plan as a Dataset."""
@@ -217,7 +231,10 @@ class Attempt:
             }
         except UnsupportedError as error:
             _logger.warning("lineage will be a superset: %s", _reason(error))
-            program = infer(facts.captured.plan, save=False, name=facts.program.target.name)
+            formats = dict(enumerate(source.format for source in facts.captured.sources))
+            program = infer(
+                facts.captured.plan, formats=formats, name=facts.program.target.name
+            )
             self._facts = replace(facts, program=program)
             return {}
 
@@ -305,18 +322,6 @@ class Attempt:
             yield
         finally:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + time.perf_counter() - start
-
-
-def _renamed(plan: Plan, names: tuple[str, ...]) -> Plan:
-    """Return `plan` with the names its columns are written under."""
-    fields = output(plan)
-    if tuple(f.name for f in fields) == names:
-        return plan
-    columns = (
-        Named(f.id, name, Column(f.id, f.type), f.type)
-        for f, name in zip(fields, names, strict=True)
-    )
-    return Project(plan.at, tuple(columns), plan)
 
 
 def _reason(error: BaseException) -> str:

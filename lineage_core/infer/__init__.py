@@ -1,5 +1,5 @@
 """Logical inference: from a captured plan to its lineage program (PredTrace 3.3, 5)."""
 
-from lineage_core.infer.infer import infer
+from lineage_core.infer.infer import COMPUTE, infer
 
-__all__ = ["infer"]
+__all__ = ["COMPUTE", "infer"]

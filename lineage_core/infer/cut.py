@@ -1,62 +1,126 @@
-"""Cuts: where the output of an operator is saved, and which of its columns (PredTrace 3.3, 5).
+"""Cuts: at which operator an intermediate is to be had, and which columns of it (PredTrace 3.3, 5).
 
-A saved row stands for the output row it is; the row-selection predicate over the saved columns goes
-down in place of the predicate that was not precise. Saved are the columns that predicate compares,
-and those the join conditions of the block below compare, one of each set of columns that the
-conditions equate.
+A row of the intermediate stands for the output row it is; the row-selection predicate over its
+columns goes down in place of the predicate that was not precise. A *saved* intermediate holds the
+columns that predicate compares, and those the join conditions of the block below compare, one of
+each set of columns that the conditions equate. A *computed* one can also hold the rids of the rows
+it was made of, which tell the rows of every scan in its block at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from lineage_core.infer.widen import hidden, joins, widen
+from lineage_core.infer.block import hidden, joins, rids
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison, Expr, conj, conjuncts, same
-from lineage_core.plan.relation import (
-    Field,
-    Limit,
-    Plan,
-    output,
-)
-from lineage_core.plan.traverse import column_ids
+from lineage_core.plan.program import StepKind
+from lineage_core.plan.prune import prune
+from lineage_core.plan.relation import Field, Limit, Offset, Plan, Scan, children, is_rid, output
+from lineage_core.plan.repeat import uncomputable, unrepeatable
+from lineage_core.plan.traverse import column_ids, nodes
 from lineage_core.plan.types import is_comparable
-from lineage_core.pushdown import Exact, Outcome, Prover, push
+from lineage_core.plan.widen import widen
+from lineage_core.pushdown import Exact, Outcome, Prover, push, reduce
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """An operator whose output is saved, the columns of it, and what is pushed to each input."""
+    """An intermediate: the operator it is the output of, its columns, what goes to each input.
 
+    `reduced` are, for a computed one, by place of the scans below: what is enough of them.
+    """
+
+    kind: StepKind
     node: Plan
     columns: tuple[Field, ...]
     outcomes: tuple[Outcome, ...]
+    reduced: tuple[tuple[int, Expr], ...] = ()
 
 
-def cut(node: Plan, predicate: Expr, prove: Prover, *, premise: bool) -> Cut | None:
-    """Return how saving the output of `node` makes pushing exact; None where it does not.
+def cut(
+    kind: StepKind,
+    node: Plan,
+    predicate: Expr,
+    prove: Prover,
+    *,
+    premise: bool,
+    formats: Mapping[int, str] | None,
+) -> Cut | None:
+    """Return how having the output of `node` makes pushing exact; None where it does not.
 
     The rows a limit keeps are saved even where rows equal to them may have been cut off: what is
     left of the blur is those rows only.
+
+    Args:
+        kind: how the output is to be had.
+        node: the operator.
+        predicate: which of its output rows are wanted.
+        prove: answers obligations.
+        premise: whether some output row is known to satisfy `predicate`.
+        formats: the format of each source, by number; all Parquet if None.
     """
     keys = hidden(node)
-    widened = widen(node, frozenset(keys))
-    for columns in _choices(widened, predicate, keys):
+    computed = kind is StepKind.COMPUTED
+    carried = rids(node, formats) if computed else {}
+    widened = widen(node, keys.keys() | carried.keys())
+    found = None
+    for columns in _choices(widened, predicate, keys, computed=computed):
+        if computed and _cannot_compute(widened, columns, formats):
+            continue
         row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in columns)
         outcomes = push(widened, predicate, prove, row=row, premise=premise)
+        found = Cut(kind, widened, columns, outcomes)
         if all(isinstance(outcome, Exact) for outcome in outcomes):
-            return Cut(widened, columns, outcomes)
-    tells_more = any(f.id not in column_ids(predicate) for f in columns)
-    return Cut(widened, columns, outcomes) if isinstance(node, Limit) and tells_more else None
+            reduced = _reduced(widened, predicate, prove) if computed else ()
+            return Cut(kind, widened, columns, outcomes, reduced)
+    if found is None or computed or not isinstance(node, Limit | Offset):
+        return None
+    tells_more = any(f.id not in column_ids(predicate) for f in found.columns)
+    return found if tells_more else None
 
 
-def _choices(node: Plan, predicate: Expr, keys: dict[int, Field]) -> Iterator[tuple[Field, ...]]:
-    """Yield sets of columns to save, smallest first."""
+def _cannot_compute(
+    node: Plan, columns: tuple[Field, ...], formats: Mapping[int, str] | None
+) -> bool:
+    needed = prune(node, {f.id for f in columns})
+    scans = (scan for scan in nodes(needed) if isinstance(scan, Scan))
+    if formats is not None and not all(formats[scan.source] for scan in scans):
+        return True
+    return bool(uncomputable(needed) or unrepeatable(needed))
+
+
+def _choices(
+    node: Plan, predicate: Expr, keys: dict[int, Field], *, computed: bool
+) -> Iterator[tuple[Field, ...]]:
+    """Yield sets of columns to have, smallest first."""
     offered = tuple(f for f in output(node) if is_comparable(f.type))
     compared = column_ids(predicate)
-    yield tuple(f for f in offered if f.id in compared | _representatives(node, compared, keys))
-    yield tuple(f for f in offered if f.id in compared or f.id in keys)
+    if computed:
+        yield tuple(f for f in offered if f.id in compared or is_rid(f.id))
+    else:
+        chosen = compared | _representatives(node, compared, keys)
+        yield tuple(f for f in offered if f.id in chosen)
+    yield tuple(f for f in offered if f.id in compared or f.id in keys or is_rid(f.id))
     yield offered
+
+
+def _reduced(node: Plan, predicate: Expr, prove: Prover) -> tuple[tuple[int, Expr], ...]:
+    """Return, by place of the scans below `node`, which rows are enough to compute what is wanted.
+
+    Cutting down one input after the other, operator by operator, is sound: the claim holds for
+    inputs of any rows, so also for those already cut down.
+    """
+    found: list[tuple[int, Expr]] = []
+    stack = [(node, predicate)]
+    while stack:
+        current, wanted = stack.pop()
+        if isinstance(current, Scan):
+            if conjuncts(wanted):
+                found.append((current.at, wanted))
+            continue
+        stack.extend(zip(children(current), reduce(current, wanted, prove), strict=True))
+    return tuple(sorted(found, key=lambda entry: entry[0]))
 
 
 def _representatives(node: Plan, compared: frozenset[int], keys: dict[int, Field]) -> set[int]:

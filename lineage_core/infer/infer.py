@@ -1,19 +1,31 @@
 """Logical lineage inference: PredTrace's algorithm 1 over a plan, giving its lineage program.
 
 The row-selection predicate of the target goes down from the root. Where an operator's inputs cannot
-be told precisely, its output is to be saved, and the row-selection predicate of the saved rows goes
-on in its place. With `save=False` nothing is to be saved: the predicate goes on as it is, and every
-source below answers with a superset that says from where.
+be told precisely, an intermediate is to be had: its output, saved with the run or computed again
+when someone asks. The row-selection predicate of the intermediate's rows goes on in its place.
+Where no intermediate is to be had, the predicate goes on as it is, and every source below answers
+with a superset that says from where.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from lineage_core.infer.cut import cut
-from lineage_core.plan.expr import TRUE, Anchor, Column, Expr, conj, same
+from lineage_core.infer.cut import Cut, cut
+from lineage_core.plan.expr import TRUE, Anchor, Column, Expr, conj, conjuncts, same
 from lineage_core.plan.program import LineageProgram, Step, StepKind
-from lineage_core.plan.relation import Aggregate, Field, Plan, Scan, Values, children, output, place
+from lineage_core.plan.relation import (
+    Aggregate,
+    Field,
+    Plan,
+    Scan,
+    Values,
+    children,
+    output,
+    place,
+    rid_field,
+)
 from lineage_core.plan.traverse import anchor_ids, column_ids
 from lineage_core.plan.types import is_comparable
 from lineage_core.plan.unique import keys
@@ -34,14 +46,28 @@ class _Frame:
     exists: bool
 
 
+COMPUTE = (StepKind.COMPUTED,)
+"""Nothing is saved: intermediates are computed again when someone asks (DESIGN 4.6)."""
+
+
 def infer(
-    plan: Plan, *, save: bool, name: str = "output", prove: Prover | None = None
+    plan: Plan,
+    *,
+    ways: tuple[StepKind, ...] = COMPUTE,
+    savable: Callable[[Plan], bool] = lambda _: True,
+    formats: Mapping[int, str] | None = None,
+    name: str = "output",
+    prove: Prover | None = None,
 ) -> LineageProgram:
     """Return the lineage program of the dataset that `plan` writes.
 
     Args:
         plan: the optimised plan; its output columns are the target's.
-        save: whether intermediates may be saved.
+        ways: how intermediates may be had, `COMPUTED` and `SAVED`, the preferred way first; with
+            none of them the program gives supersets.
+        savable: whether the output of an operator can be saved.
+        formats: the format of each source, by number: only `parquet` has rids, and nothing can be
+            read again where it is not known (empty). All are Parquet by default.
         name: name of the target.
         prove: the prover; z3 by default (loaded only here: not every reader of programs needs it).
     """
@@ -53,6 +79,7 @@ def infer(
     steps = [Step(StepKind.TARGET, -1, TRUE, target, plan.at, name)]
     compared = [f for f in target if is_comparable(f.type)]
     row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in compared)
+    inference = _Inference(ways, savable, formats, prove, steps)
     stack = [_Frame(plan, 0, row, (), True)]
     while stack:
         frame = stack.pop()
@@ -62,7 +89,7 @@ def infer(
             case Values():
                 pass
             case _:
-                stack.extend(reversed(_push(frame, steps, save, prove)))
+                stack.extend(reversed(inference.push(frame)))
     if blur := _blur(plan, compared):
         steps = [
             replace(s, superset=(blur, *s.superset)) if s.kind is StepKind.SOURCE else s
@@ -86,7 +113,7 @@ def _source(scan: Scan, frame: _Frame) -> Step:
     return Step(
         StepKind.SOURCE,
         frame.anchor,
-        frame.predicate,
+        _by_rid(scan, frame.predicate),
         scan.columns,
         scan.at,
         scan.name,
@@ -95,31 +122,66 @@ def _source(scan: Scan, frame: _Frame) -> Step:
     )
 
 
-def _push(frame: _Frame, steps: list[Step], save: bool, prove: Prover) -> list[_Frame]:
-    """Push a frame through its operator; add a step where the operator's output is to be saved."""
-    node = frame.node
-    outcomes = push(node, frame.predicate, prove, premise=frame.exists)
-    # The one row of an aggregate without grouping columns is there even when it has no input.
-    exists = not isinstance(node, Aggregate) or bool(node.keys)
-    # Below a superset nothing becomes exact again, so nothing is worth saving there.
-    if save and not frame.superset and not all(isinstance(o, Exact) for o in outcomes):
-        found = cut(node, frame.predicate, prove, premise=frame.exists)
-        if found is not None:
-            steps.append(
-                Step(
-                    StepKind.SAVED,
-                    frame.anchor,
-                    frame.predicate,
-                    found.columns,
-                    node.at,
-                    place(node),
-                )
+def _by_rid(scan: Scan, predicate: Expr) -> Expr:
+    """Return the predicate, or of it what names the row itself, which implies the rest."""
+    rid = rid_field(scan)
+    named = same(Column(rid.id, rid.type), Anchor(rid.id, rid.type))
+    return named if named in conjuncts(predicate) else predicate
+
+
+@dataclass(frozen=True, slots=True)
+class _Inference:
+    """Pushes frames through their operators; adds a step where an intermediate is to be had."""
+
+    ways: tuple[StepKind, ...]
+    savable: Callable[[Plan], bool]
+    formats: Mapping[int, str] | None
+    prove: Prover
+    steps: list[Step]
+
+    def push(self, frame: _Frame) -> list[_Frame]:
+        node = frame.node
+        outcomes = push(node, frame.predicate, self.prove, premise=frame.exists)
+        # The one row of an aggregate without grouping columns is there even without any input.
+        exists = not isinstance(node, Aggregate) or bool(node.keys)
+        # Below a superset nothing becomes exact again, so nothing is worth having there.
+        if not frame.superset and not all(isinstance(o, Exact) for o in outcomes):
+            found = self.cut(frame)
+            if found is not None:
+                self.steps.append(_step(frame, found))
+                inputs = zip(children(found.node), found.outcomes, strict=True)
+                return [_below(*pair, len(self.steps) - 1, (), exists) for pair in inputs]
+        inputs = zip(children(node), outcomes, strict=True)
+        exists = exists and frame.exists
+        return [_below(*pair, frame.anchor, frame.superset, exists) for pair in inputs]
+
+    def cut(self, frame: _Frame) -> Cut | None:
+        for kind in self.ways:
+            if kind is StepKind.SAVED and not self.savable(frame.node):
+                continue
+            found = cut(
+                kind,
+                frame.node,
+                frame.predicate,
+                self.prove,
+                premise=frame.exists,
+                formats=self.formats,
             )
-            inputs = zip(children(found.node), found.outcomes, strict=True)
-            return [_below(*pair, len(steps) - 1, (), exists) for pair in inputs]
-    inputs = zip(children(node), outcomes, strict=True)
-    exists = exists and frame.exists
-    return [_below(*pair, frame.anchor, frame.superset, exists) for pair in inputs]
+            if found is not None:
+                return found
+        return None
+
+
+def _step(frame: _Frame, found: Cut) -> Step:
+    return Step(
+        found.kind,
+        frame.anchor,
+        frame.predicate,
+        found.columns,
+        frame.node.at,
+        place(frame.node),
+        reduced=found.reduced,
+    )
 
 
 def _below(
@@ -135,7 +197,8 @@ def _project(program: LineageProgram) -> LineageProgram:
     """Keep of each relation the columns that a predicate refers to; of the target, all."""
     used = [set(column_ids(step.predicate)) for step in program.steps]
     for step in program.steps[1:]:
-        used[step.anchor] |= anchor_ids(step.predicate)
+        for predicate in (step.predicate, *(wanted for _, wanted in step.reduced)):
+            used[step.anchor] |= anchor_ids(predicate)
     steps = [
         replace(step, columns=tuple(f for f in step.columns if f.id in used[i]))
         for i, step in enumerate(program.steps)

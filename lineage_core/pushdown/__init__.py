@@ -13,7 +13,7 @@ from lineage_core.pushdown.obligation import (
     Undecided,
     Verdict,
 )
-from lineage_core.pushdown.push import RULES, push
+from lineage_core.pushdown.push import RULES, push, reduce
 
 __all__ = [
     "RULES",
@@ -28,5 +28,8 @@ __all__ = [
     "Superset",
     "Undecided",
     "Verdict",
+    "always_from",
     "push",
+    "reduce",
+    "reduce",
 ]

@@ -6,13 +6,17 @@ target for backward, up from a source for forward. Between two steps stands the 
 the join's condition, whose equalities are plain conjuncts, so that engines hash them. `reached`
 keeps the last step's rows only (semi-joins); `pairs` keeps the rids of both ends (joins). Where
 nothing but existence relates two steps the condition is true: all rows or none.
+
+The rows of a computed step are found first, by `found`, and the path goes on from them: they are
+computed once for all that hangs from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeAlias
 from uuid import uuid4
 
 import pyarrow as pa
@@ -20,20 +24,40 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from lineage_core.errors import CorruptError
-from lineage_core.plan.expr import Anchor, And, Column, Compare, Comparison, Expr, Or, conjuncts
+from lineage_core.plan.expr import (
+    TRUE,
+    Anchor,
+    And,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    Or,
+    conjuncts,
+)
+from lineage_core.plan.relation import Scan, is_rid
 from lineage_core.plan.traverse import anchor_ids, column_ids, with_operands
 from lineage_core.query.compile import Resolve, Sql, balanced, compile_expr
+from lineage_core.query.plans import column_name, compile_plan
 from lineage_core.query.protocol import FILE, ROW, Engine, value
-from lineage_core.query.relations import Relations
-from lineage_core.query.selection import Rids, Rows, Selection, Where
+from lineage_core.query.relations import Computed, Relations
+from lineage_core.query.selection import Found, Rids, Rows, Selection, Where
 from lineage_core.query.types import is_literal
 from lineage_core.snapshot import RID_SHIFT, Snapshot
 
 RID = "rid"
 OUT_RID = "out_rid"
 IN_RID = "in_rid"
+ORIGIN = "origin"
 
 _GIVEN = "given"
+_PRIOR = "prior"
+_SCANNED = "x"
+_RID_PLACE = 1 << 30
+"""Stands for a column's position where the column is the rid, which has none."""
+
+Place: TypeAlias = Callable[[Column | Anchor], tuple[str, Snapshot | None, int]]
+"""Where a column is found: the table, the snapshot it is of, if any, and its position there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,9 +72,19 @@ class Path:
     selection: Selection
 
     @property
-    def snapshots(self) -> tuple[Snapshot, ...]:
-        """What the steps read, from the selected one to the wanted one."""
-        return tuple(self.relations.snapshots[step] for step in self.steps)
+    def first(self) -> Snapshot:
+        """What the rows selected are rows of."""
+        return self.relations.snapshots[self.steps[0]]
+
+    @property
+    def last(self) -> Snapshot:
+        """What the rows wanted are rows of."""
+        return self.relations.snapshots[self.steps[-1]]
+
+    @property
+    def goes_down(self) -> bool:
+        """Whether it goes from an output towards its sources; an anchor has the lower number."""
+        return self.steps[0] <= self.steps[-1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +106,7 @@ def reached(path: Path, engine: Engine, columns: tuple[int, ...], *, rids: bool)
         on = chain.link(before, step)
         query = source.join(query.subquery(_alias(before)), on=on, join_type="semi", copy=False)
         query = _where(query, chain.alone(step))
-    wanted = [_rid(last, RID)] if rids else []
+    wanted = [exp.alias_(chain.rid(last), RID)] if rids else []
     wanted += [exp.column(value(column), table=_alias(last)) for column in columns]
     outer = exp.select(*(wanted or [exp.Literal.number(1)])).from_(query.subquery(_alias(last)))
     return Question(outer, chain.tables)
@@ -81,14 +115,30 @@ def reached(path: Path, engine: Engine, columns: tuple[int, ...], *, rids: bool)
 def pairs(path: Path, engine: Engine) -> Question:
     """Return the distinct pairs (`out_rid`, `in_rid`) of the relation between the path's ends."""
     first, last = path.steps[0], path.steps[-1]
+    names = (OUT_RID, IN_RID) if path.goes_down else (IN_RID, OUT_RID)
     chain = _Chain(path, engine, {first, last})
-    out, source = (first, last) if first == 0 else (last, first)
-    query = exp.select(_rid(out, OUT_RID), _rid(source, IN_RID))
-    query = query.from_(chain.start().subquery(_alias(first)))
-    for before, step in pairwise(path.steps):
-        query = query.join(chain.scan(step), on=chain.link(before, step), join_type="inner")
-        query = _where(query, chain.alone(step))
-    return Question(query.distinct(), chain.tables)
+    rids = [exp.alias_(chain.rid(end), name) for end, name in zip((first, last), names, strict=True)]
+    return Question(chain.joined(path.steps, rids).distinct(), chain.tables)
+
+
+def found(path: Path, engine: Engine, *, origin: bool) -> Question:
+    """Return the rows of the path's last step, which is computed: its columns, as `k<i>`.
+
+    With `origin`, each with the rid of the row of the path's first step that it was found for.
+    """
+    first, before, last = path.steps[0], path.steps[-2], path.steps[-1]
+    chain = _Chain(path, engine, {first} if origin else set())
+    columns = range(len(path.relations.program.steps[last].columns))
+    chain.needed[last].update(columns)
+    prior = [exp.alias_(chain.rid(first), ORIGIN)] if origin else []
+    prior += [exp.column(value(c), table=_alias(before)) for c in sorted(chain.needed[before])]
+    wanted = [exp.column(ORIGIN, table=_alias(before))] if origin else []
+    wanted += [exp.column(value(column), table=_alias(last)) for column in columns]
+    query = exp.select(*(wanted or [_one()])).from_(exp.to_table(_PRIOR, alias=_alias(before)))
+    query = query.join(chain.scan(last), on=chain.link(before, last), join_type="inner")
+    query = _where(query, chain.alone(last))
+    start = chain.joined(path.steps[:-1], prior or [_one()])
+    return Question(query.distinct().with_(_PRIOR, as_=start, copy=False), chain.tables)
 
 
 def counted(question: Question) -> Question:
@@ -104,20 +154,24 @@ class _Chain:
         self.tables: dict[str, pa.Table] = {}
         self.needed: dict[int, set[int]] = {step: set() for step in path.steps}
         self._path = path
+        self._relations = path.relations
         self._steps = path.relations.program.steps
         self._engine = engine
         self._rids_of = rids_of
         # The edges walked, each by the step that hangs from the other.
         self._hanging = [step for step in path.steps if self._steps[step].anchor in self.needed]
         for step in self._hanging:
-            predicate, anchor = self._steps[step].predicate, self._steps[step].anchor
-            self.needed[step].update(self._ordinal(step, id) for id in column_ids(predicate))
-            self.needed[anchor].update(self._ordinal(anchor, id) for id in anchor_ids(predicate))
+            predicates = [self._steps[step].predicate, *(p for _, p in self._steps[step].reduced)]
+            self._need(step, column_ids(predicates[0]))
+            for predicate in predicates:
+                self._need(self._steps[step].anchor, anchor_ids(predicate))
 
     def scan(self, step: int) -> exp.Subquery:
         """Return the base relation of a step, aliased as the step."""
-        snapshot = self._path.relations.snapshots[step]
+        if step in self._relations.computed:
+            return self._compute(step).subquery(_alias(step))
         columns = tuple(sorted(self.needed[step]))
+        snapshot = self._relations.snapshots[step]
         scan = self._engine.scan(snapshot, columns, rids=step in self._rids_of)
         return scan.subquery(_alias(step))
 
@@ -129,6 +183,9 @@ class _Chain:
                 self.needed[step].update(column_ids(predicate))
                 query = exp.select(_star(step)).from_(self.scan(step))
                 return _where(query, [*self._given(step, predicate), *self.alone(step)])
+            case Found(table):
+                given = exp.to_table(self._register(table), alias=_alias(step))
+                return _where(exp.select(_star(step)).from_(given), self.alone(step))
             case Rids(rids):
                 self._rids_of.add(step)
                 on = [_equals_half(step, half) for half in (FILE, ROW)]
@@ -136,22 +193,34 @@ class _Chain:
             case Rows(columns, table):
                 self.needed[step].update(columns)
                 on = [self._equals_given(step, column, table) for column in columns]
-        name = f"{_GIVEN}_{uuid4().hex}"
-        self.tables[name] = table
         query = exp.select(_star(step)).from_(self.scan(step))
-        given = exp.to_table(name, alias=_GIVEN)
+        given = exp.to_table(self._register(table), alias=_GIVEN)
         return _where(query.join(given, on=_all_of(on), join_type="semi"), self.alone(step))
+
+    def joined(self, steps: Sequence[int], columns: Sequence[Sql]) -> exp.Select:
+        """Return `columns` of the joined rows of `steps`, a beginning of the path's."""
+        query = exp.select(*columns).from_(self.start().subquery(_alias(steps[0])))
+        for before, step in pairwise(steps):
+            query = query.join(self.scan(step), on=self.link(before, step), join_type="inner")
+            query = _where(query, self.alone(step))
+        return query
+
+    def rid(self, step: int) -> Sql:
+        """Return the rid of a step's row: for rows that were found, that of the row asked about."""
+        if step == self._path.steps[0] and isinstance(self._path.selection, Found):
+            return exp.column(ORIGIN, table=_alias(step))
+        return _rid(_alias(step))
 
     def alone(self, step: int) -> list[Sql]:
         """Return the conditions of the walked edges on the row of `step` alone."""
-        found = []
+        conditions = []
         for child in self._hanging:
             for conjunct in conjuncts(self._steps[child].predicate):
                 is_child = step == child and not anchor_ids(conjunct)
                 is_anchor = step == self._steps[child].anchor and not column_ids(conjunct)
                 if is_child or (is_anchor and anchor_ids(conjunct)):
-                    found.append(self._compile(child, conjunct))
-        return found
+                    conditions.append(self._compile(child, conjunct))
+        return conditions
 
     def link(self, one: int, other: int) -> Sql:
         """Return the condition between the rows of two neighbours; true if there is none."""
@@ -160,20 +229,80 @@ class _Chain:
         between = [c for c in conjuncts(predicate) if column_ids(c) and anchor_ids(c)]
         return _all_of([self._compile(child, conjunct) for conjunct in between])
 
-    def _compile(self, child: int, conjunct: Expr) -> Sql:
-        def place(column: Column | Anchor) -> tuple[int, int]:
-            step = child if isinstance(column, Column) else self._steps[child].anchor
-            return step, self._ordinal(step, column.id)
+    def _compute(self, step: int) -> exp.Select:
+        """Return the rows of a computed step: its columns, as `k<i>`."""
+        computed = self._relations.computed[step]
+        # Going down, the rows of the anchor are there already, and cut the scans down.
+        hangs = self._steps[step].anchor in self._path.steps[:-1] and self._path.goes_down
+        reduced = dict(self._steps[step].reduced) if hangs else {}
 
+        def leaf(scan: Scan) -> exp.Select:
+            return self._leaf(step, computed, scan, conjuncts(reduced.get(scan.at, TRUE)))
+
+        rows = compile_plan(computed.plan, leaf, self._engine.dialect)
+        columns = [
+            exp.alias_(exp.column(column_name(f.id), table=_SCANNED), value(i), quoted=True)
+            for i, f in enumerate(self._steps[step].columns)
+        ]
+        return exp.select(*(columns or [_one()])).from_(rows.subquery(_SCANNED))
+
+    def _leaf(
+        self, step: int, computed: Computed, scan: Scan, reduced: tuple[Expr, ...]
+    ) -> exp.Select:
+        """Return the rows of a scan, cut down to those that `reduced` says are enough."""
+        snapshot, ordinals = computed.scans[scan.at], computed.ordinals[scan.at]
+        anchor = self._steps[step].anchor
+
+        def place(column: Column | Anchor) -> tuple[str, Snapshot | None, int]:
+            if isinstance(column, Column):
+                return _SCANNED, snapshot, ordinals[column.id]
+            ordinal = self._ordinal(anchor, column.id)
+            return _alias(anchor), self._relations.snapshots.get(anchor), ordinal
+
+        links = [c for c in reduced if column_ids(c) and anchor_ids(c)]
+        alone = [c for c in reduced if column_ids(c) and not anchor_ids(c)]
+        used = {id for c in (*links, *alone) for id in column_ids(c)}
+        numbers = {ordinals[id] for id in ordinals.keys() & ({f.id for f in scan.columns} | used)}
+        rids = any(is_rid(f.id) for f in scan.columns)
+        base = self._engine.scan(snapshot, tuple(sorted(numbers)), rids=rids)
+        columns = [
+            exp.alias_(
+                _rid(_SCANNED) if is_rid(f.id) else exp.column(value(ordinals[f.id]), _SCANNED),
+                column_name(f.id),
+                quoted=True,
+            )
+            for f in scan.columns
+        ]
+        query = exp.select(*(columns or [_one()])).from_(base.subquery(_SCANNED))
+        query = _where(query, [self._compile_at(c, place) for c in alone])
+        # Cutting down is worth it where the engine can hash; it need not cut down at all.
+        if not any(_is_equality(c) for c in links):
+            return query
+        on = _all_of([self._compile_at(c, place) for c in links if _is_equality(c)])
+        prior = exp.to_table(_PRIOR, alias=_alias(anchor))
+        return query.join(prior, on=on, join_type="semi", copy=False)
+
+    def _compile(self, child: int, conjunct: Expr) -> Sql:
+        def place(column: Column | Anchor) -> tuple[str, Snapshot | None, int]:
+            step = child if isinstance(column, Column) else self._steps[child].anchor
+            scanned_rid = self._is_scanned_rid(step, column.id)
+            ordinal = _RID_PLACE if scanned_rid else self._ordinal(step, column.id)
+            return _alias(step), self._relations.snapshots.get(step), ordinal
+
+        return self._compile_at(conjunct, place)
+
+    def _compile_at(self, conjunct: Expr, place: Place) -> Sql:
         def resolve(column: Column | Anchor) -> Sql:
-            step, ordinal = place(column)
-            return exp.column(value(ordinal), table=_alias(step))
+            table, _, ordinal = place(column)
+            return _rid(table) if ordinal == _RID_PLACE else exp.column(value(ordinal), table=table)
 
         def never_null(side: Expr) -> bool:
             if not isinstance(side, Column | Anchor):
                 return is_literal(side)
-            step, ordinal = place(side)
-            return self._engine.never_null(self._path.relations.snapshots[step], ordinal)
+            _, snapshot, ordinal = place(side)
+            if ordinal == _RID_PLACE:
+                return True
+            return snapshot is not None and self._engine.never_null(snapshot, ordinal)
 
         return compile_expr(_selecting(conjunct, never_null), resolve, self._engine.dialect)
 
@@ -183,14 +312,30 @@ class _Chain:
             yield compile_expr(_selecting(conjunct, is_literal), resolve, self._engine.dialect)
 
     def _equals_given(self, step: int, column: int, given: pa.Table) -> Sql:
-        type = self._path.relations.snapshots[step].columns[column].type
+        type = self._relations.snapshots[step].columns[column].type
         op = Comparison.SAME if given.column(value(column)).null_count else Comparison.EQ
         equal = Compare(op, Column(column, type), Anchor(column, type))  # the anchor: the given row
         return compile_expr(equal, _by_position(_alias(step)), self._engine.dialect)
 
+    def _register(self, table: pa.Table) -> str:
+        name = f"{_GIVEN}_{uuid4().hex}"
+        self.tables[name] = table
+        return name
+
+    def _need(self, step: int, ids: Iterable[int]) -> None:
+        for id in ids:
+            if self._is_scanned_rid(step, id):
+                self._rids_of.add(step)
+            else:
+                self.needed[step].add(self._ordinal(step, id))
+
+    def _is_scanned_rid(self, step: int, id: int) -> bool:
+        """Whether a column is the rid of a relation that is read; a computed one holds values."""
+        return is_rid(id) and step not in self._relations.computed
+
     def _ordinal(self, step: int, id: int) -> int:
         try:
-            return self._path.relations.ordinals[step][id]
+            return self._relations.ordinals[step][id]
         except KeyError:
             name = self._steps[step].name
             raise CorruptError(
@@ -233,11 +378,18 @@ def _halves(rids: pa.Int64Array) -> pa.Table:
     return pa.table({FILE: file, ROW: row})
 
 
-def _rid(step: int, name: str) -> Sql:
+def _rid(table: str) -> Sql:
     files = exp.Literal.number(1 << RID_SHIFT)
-    file, row = (exp.column(half, table=_alias(step)) for half in (FILE, ROW))
-    rid = exp.Add(this=exp.Mul(this=file, expression=files), expression=row)
-    return exp.alias_(rid, name)
+    file, row = (exp.column(half, table=table) for half in (FILE, ROW))
+    return exp.paren(exp.Add(this=exp.Mul(this=file, expression=files), expression=row))
+
+
+def _one() -> Sql:
+    return exp.Literal.number(1)
+
+
+def _is_equality(predicate: Expr) -> bool:
+    return isinstance(predicate, Compare) and predicate.op in (Comparison.EQ, Comparison.SAME)
 
 
 def _star(step: int) -> Sql:

@@ -1,21 +1,38 @@
 """Run an answer's questions: check the snapshots, ask the engine, bring the results into one form.
 
-One reader serves one answer. A snapshot is verified once, before anything of it is read.
+One reader serves one answer. A snapshot is verified once, before anything of it is read, and the
+rows of a computed step are found once for all the sources that hang from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
+from threading import RLock
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lineage_core.errors import UnsupportedError
+from lineage_core.plan.expr import Anchor, Column, Compare, Comparison
+from lineage_core.plan.relation import is_rid
 from lineage_core.plan.types import is_comparable
 from lineage_core.query.engines.choice import Engines
-from lineage_core.query.evaluate import RID, Path, Question, counted, pairs, reached
+from lineage_core.query.evaluate import (
+    IN_RID,
+    ORIGIN,
+    OUT_RID,
+    RID,
+    Path,
+    Question,
+    counted,
+    found,
+    pairs,
+    reached,
+)
 from lineage_core.query.pairing import sorted_pairs
-from lineage_core.query.protocol import Engine
+from lineage_core.query.protocol import Engine, value
+from lineage_core.query.relations import Relations
+from lineage_core.query.selection import Found, Selection
 from lineage_core.query.types import arrow_type
 from lineage_core.snapshot import ColumnType, Snapshot, verify
 
@@ -27,16 +44,23 @@ class Reader:
         self._engines = engines
         self._engine = engine
         self._verified: set[Snapshot] = set()
-        self._lock = Lock()
+        self._found: dict[tuple[Relations, tuple[int, ...], int], Found] = {}
+        self._selections: list[Selection] = []  # kept, for their identity is a key of `_found`
+        self._lock = RLock()
 
     def rids(self, path: Path) -> pa.Int64Array:
         """Return the sorted, distinct rids of the path's last step."""
-        need_rids(path.snapshots[-1])
+        need_rids(path.last)
+        path = self._staged(path)
+        carried = _carried(path)
+        if carried is not None:
+            return pc.unique(carried.combine_chunks()).drop_null().sort()
         table = self._ask(path, lambda engine: reached(path, engine, (), rids=True))
         return table.column(RID).combine_chunks().cast(pa.int64()).sort()
 
     def count(self, path: Path) -> int:
         """Return how many rows of the path's last step there are; for formats without rids."""
+        path = self._staged(path)
         table = self._ask(path, lambda engine: counted(reached(path, engine, (), rids=False)))
         return int(table.column(0)[0].as_py())
 
@@ -45,8 +69,9 @@ class Reader:
 
         With rids the rows come in their order.
         """
+        path = self._staged(path)
         table = self._ask(path, lambda engine: reached(path, engine, columns, rids=rids))
-        fields = [path.snapshots[-1].columns[column] for column in columns]
+        fields = [path.last.columns[column] for column in columns]
         if rids:
             table = table.sort_by(RID)
             fields.insert(0, ColumnType(RID, "long"))
@@ -56,9 +81,34 @@ class Reader:
 
     def pairs(self, path: Path) -> pa.Table:
         """Return the sorted, distinct pairs (`out_rid`, `in_rid`) between the path's ends."""
-        for snapshot in (path.snapshots[0], path.snapshots[-1]):
+        for snapshot in (path.first, path.last):
             need_rids(snapshot)
+        down = path.goes_down
+        path = self._staged(path)
+        carried = _carried(path)
+        if carried is not None and isinstance(path.selection, Found):
+            ends = [path.selection.table.column(ORIGIN), carried]
+            names = [OUT_RID, IN_RID] if down else [IN_RID, OUT_RID]
+            return sorted_pairs(pa.table(ends, names=names).drop_null())
         return sorted_pairs(self._ask(path, lambda engine: pairs(path, engine)))
+
+    def _staged(self, path: Path) -> Path:
+        """Return the path from its last computed step on, whose rows have been found."""
+        places = range(len(path.steps) - 2, 0, -1)
+        last = next((i for i in places if path.steps[i] in path.relations.computed), 0)
+        if not last:
+            return path
+        with self._lock:
+            key = (path.relations, path.steps[: last + 1], id(path.selection))
+            if key not in self._found:
+                self._selections.append(path.selection)
+                self._found[key] = self._find(Path(path.relations, key[1], path.selection))
+            return Path(path.relations, path.steps[last:], self._found[key])
+
+    def _find(self, path: Path) -> Found:
+        origin = isinstance(path.selection, Found) or path.first.has_rids
+        path = self._staged(path)
+        return Found(self._ask(path, lambda engine: found(path, engine, origin=origin)))
 
     def _ask(self, path: Path, question: Callable[[Engine], Question]) -> pa.Table:
         self._verify(path)
@@ -70,7 +120,8 @@ class Reader:
         return self._engines.ask(self._engine, answer)
 
     def _verify(self, path: Path) -> None:
-        for step, snapshot in zip(path.steps, path.snapshots, strict=True):
+        read = ((step, snapshot) for step in path.steps for snapshot in path.relations.read(step))
+        for step, snapshot in read:
             need_files(snapshot)
             with self._lock:
                 done = snapshot in self._verified
@@ -78,6 +129,18 @@ class Reader:
                 verify(snapshot, what=path.relations.program.steps[step].kind.value)
                 with self._lock:
                     self._verified.add(snapshot)
+
+
+def _carried(path: Path) -> pa.ChunkedArray | None:
+    """Return the rids of the path's last step, if the rows found of its first one hold them."""
+    if len(path.steps) != 2 or not isinstance(path.selection, Found):
+        return None
+    first, last = path.steps
+    match path.relations.program.steps[last].predicate:
+        case Compare(Comparison.SAME, Column(rid), Anchor(same)) if rid == same and is_rid(rid):
+            column = path.relations.ordinals[first][rid]
+            return path.selection.table.column(value(column)).cast(pa.int64())
+    return None
 
 
 def _typed(values: pa.ChunkedArray, field: ColumnType) -> pa.ChunkedArray:

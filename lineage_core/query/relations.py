@@ -1,16 +1,34 @@
-"""A lineage program together with the snapshots that its steps stand for."""
+"""A lineage program together with what its steps stand for: snapshots, and plans to compute."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from lineage_core.errors import AmbiguousError, CorruptError, NotFoundError, UncapturedError
 from lineage_core.plan.program import LineageProgram, Step, StepKind
-from lineage_core.plan.relation import Plan
+from lineage_core.plan.prune import prune
+from lineage_core.plan.relation import Field, Plan, Scan, is_rid
+from lineage_core.plan.traverse import nodes
+from lineage_core.plan.widen import widen
 from lineage_core.query.columns import find_column
 from lineage_core.snapshot import Snapshot
 from lineage_core.store.manifest import OutputRecord
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Computed:
+    """An intermediate that is computed again: its plan, and the snapshots its scans read.
+
+    Attributes:
+        plan: the plan, offering the step's columns and no others.
+        scans: the snapshot of each scan, by place.
+        ordinals: for each scan, by place, the position in its snapshot of each of its columns.
+    """
+
+    plan: Plan
+    scans: Mapping[int, Snapshot]
+    ordinals: Mapping[int, Mapping[int, int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,77 +37,116 @@ class Relations:
 
     Attributes:
         program: the lineage program.
-        snapshots: the snapshot of each step.
+        snapshots: the snapshot of each step, by its number; none of computed ones.
+        computed: what computed steps are computed from, by the step's number.
         plan: the plan the program is of; None where it was not recorded.
-        ordinals: for each step, the position in its snapshot of each column that predicates refer
+        ordinals: for each step, the position in its relation of each column that predicates refer
             to.
     """
 
     program: LineageProgram
-    snapshots: tuple[Snapshot, ...]
+    snapshots: Mapping[int, Snapshot]
     ordinals: tuple[Mapping[int, int], ...]
+    computed: Mapping[int, Computed] = field(default_factory=dict)
     plan: Plan | None = None
 
+    def read(self, step: int) -> tuple[Snapshot, ...]:
+        """Return the snapshots that the rows of a step are read from."""
+        if step in self.computed:
+            return tuple(self.computed[step].scans.values())
+        return (self.snapshots[step],)
 
-def bind(output: OutputRecord, uri: Callable[[str], str]) -> Relations:
+
+def bind(
+    output: OutputRecord, uri: Callable[[str], str], program: LineageProgram | None = None
+) -> Relations:
     """Return the program of a captured output over the snapshots it was captured with.
 
     Args:
         output: the record of the write.
         uri: makes an absolute URI of a path of the store.
+        program: the program; the recorded one by default.
 
     Raises:
         UncapturedError: the write was recorded, but not its lineage or its files.
         CorruptError: the program does not fit what was recorded with it.
     """
-    if output.program is None or output.snapshot is None:
+    program = program or output.program
+    if program is None or output.snapshot is None:
         reason = output.uncaptured or "what it wrote is not known"
         raise UncapturedError(
             f"the lineage of {output.dataset} was not captured: {reason}",
             hint="run the job again under capture, or ask about another run (row-lineage runs)",
         )
-    steps = output.program.steps
-    snapshots = tuple(_snapshot(output, number, uri) for number in range(len(steps)))
-    ordinals = tuple(_ordinals(*pair) for pair in zip(steps, snapshots, strict=True))
-    return Relations(output.program, snapshots, ordinals, output.plan)
+    steps = list(enumerate(program.steps))
+    computed = {n: _computed(output, s) for n, s in steps if s.kind is StepKind.COMPUTED}
+    snapshots = {n: _snapshot(output, n, s, uri) for n, s in steps if n not in computed}
+    ordinals = tuple(
+        {f.id: i for i, f in enumerate(step.columns)}
+        if number in computed
+        else _ordinals(step, snapshots[number])
+        for number, step in steps
+    )
+    return Relations(program, snapshots, ordinals, computed, output.plan)
 
 
-def _snapshot(output: OutputRecord, number: int, uri: Callable[[str], str]) -> Snapshot:
-    assert output.program is not None and output.snapshot is not None
-    step = output.program.steps[number]
+def _snapshot(
+    output: OutputRecord, number: int, step: Step, uri: Callable[[str], str]
+) -> Snapshot:
     match step.kind:
-        case StepKind.TARGET:
-            return output.snapshot
         case StepKind.SOURCE:
-            if not 0 <= step.source < len(output.inputs):
-                raise CorruptError(
-                    f"the program of {output.dataset} has a source that was not recorded"
-                )
-            return output.inputs[step.source]
-        case StepKind.SAVED | StepKind.COMPUTED:
-            return _saved(output, number, uri)
+            return _input(output, step.source)
+        case StepKind.SAVED:
+            return _saved(output, number, step, uri)
+        case _:
+            assert output.snapshot is not None
+            return output.snapshot
 
 
-def _saved(output: OutputRecord, number: int, uri: Callable[[str], str]) -> Snapshot:
-    assert output.program is not None
+def _input(output: OutputRecord, source: int) -> Snapshot:
+    if not 0 <= source < len(output.inputs):
+        raise CorruptError(f"the program of {output.dataset} has a source that was not recorded")
+    return output.inputs[source]
+
+
+def _computed(output: OutputRecord, step: Step) -> Computed:
+    """Return how the step's rows are computed from the recorded plan."""
+    # Of operators at one place, the last is Spark's own: the others only rename its columns.
+    found = [node for node in nodes(output.plan) if node.at == step.at] if output.plan else []
+    if not found:
+        raise CorruptError(f"the plan of {output.dataset} has no {step.name}")
+    ids = {f.id for f in step.columns}
+    plan = prune(widen(found[-1], ids), ids)
+    scans = [node for node in nodes(plan) if isinstance(node, Scan)]
+    snapshots = {scan.at: _input(output, scan.source) for scan in scans}
+    ordinals = {scan.at: _positions(scan.columns, snapshots[scan.at]) for scan in scans}
+    return Computed(plan, snapshots, ordinals)
+
+
+def _saved(
+    output: OutputRecord, number: int, step: Step, uri: Callable[[str], str]
+) -> Snapshot:
     for artifact in output.artifacts:
         if artifact.step == number:
             files = tuple(replace(file, path=uri(file.path)) for file in artifact.snapshot.files)
             return replace(artifact.snapshot, files=files)
     raise CorruptError(
-        f"saved intermediate {output.program.steps[number].name} of {output.dataset} is missing",
+        f"saved intermediate {step.name} of {output.dataset} is missing",
         hint="run the job again under capture: its lineage cannot be answered without it",
     )
 
 
 def _ordinals(step: Step, snapshot: Snapshot) -> Mapping[int, int]:
+    if step.kind is not StepKind.SAVED:
+        return _positions(step.columns, snapshot)
+    return _positions(tuple(replace(f, name=f"c{f.id}") for f in step.columns), snapshot)
+
+
+def _positions(columns: tuple[Field, ...], snapshot: Snapshot) -> Mapping[int, int]:
+    """Return the position in a snapshot of each column, by id; rids are none of its columns."""
     if not snapshot.format:
         return {}
-    names = {
-        field.id: f"c{field.id}" if step.kind is StepKind.SAVED else field.name
-        for field in step.columns
-    }
     try:
-        return {id: find_column(snapshot, name) for id, name in names.items()}
+        return {f.id: find_column(snapshot, f.name) for f in columns if not is_rid(f.id)}
     except (NotFoundError, AmbiguousError) as error:
         raise CorruptError(f"the lineage program does not fit its data: {error.what}") from None

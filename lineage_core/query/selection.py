@@ -46,7 +46,18 @@ class Rows:
     values: pa.Table
 
 
-Selection: TypeAlias = Where | Rids | Rows
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """The rows of a computed step that were found: its columns as `k<i>`, and `origin`.
+
+    `origin` is the rid of the row of the question that a row was found for; there is none where the
+    question's rows have no rids.
+    """
+
+    table: pa.Table
+
+
+Selection: TypeAlias = Where | Rids | Rows | Found
 
 EVERYTHING = Where(TRUE)
 

@@ -20,8 +20,10 @@ from lineage_core.query.answer import Part, SourceAnswer
 from lineage_core.query.evaluate import Path
 from lineage_core.query.pairing import carried, file_identity
 from lineage_core.query.reader import Reader
-from lineage_core.query.relations import Relations, bind
+from lineage_core.query.relations import Relations
 from lineage_core.query.selection import Rids, Selection
+from lineage_core.query.strategy import Strategy
+from lineage_core.query.strategy import relations as relations_of
 from lineage_core.snapshot import Snapshot
 from lineage_core.store.filesystem import ArtifactStore
 from lineage_core.store.manifest import OutputRecord, RunRecord
@@ -49,12 +51,18 @@ class Walk:
     """One question's way through the runs of a store."""
 
     def __init__(
-        self, store: ArtifactStore, catalog: Catalog, reader: Reader, as_of: datetime | None
+        self,
+        store: ArtifactStore,
+        catalog: Catalog,
+        reader: Reader,
+        as_of: datetime | None,
+        strategy: Strategy = Strategy.AUTO,
     ) -> None:
         self._store = store
         self._catalog = catalog
         self._reader = reader
         self._as_of = as_of
+        self._strategy = strategy
         self._records: dict[str, RunRecord] = {}
 
     def backward(
@@ -63,7 +71,7 @@ class Walk:
         """Return where the selected rows of the writes `refs` came from."""
         start: list[_Reached] = []
         for ref in refs:
-            relations = bind(self._output(ref), self._store.uri)
+            relations = self._relations(self._output(ref))
             start += _down(relations, select(relations.snapshots[0]), ref, None, frozenset())
         return self._follow(start, hops, self._behind)
 
@@ -75,7 +83,7 @@ class Walk:
         The rows are selected among those that the newest of them read.
         """
         newest = next((ref for ref in refs if not ref.uncaptured), refs[0])
-        relations = bind(self._output(newest), self._store.uri)
+        relations = self._relations(self._output(newest))
         source = next(s for s in relations.program.sources if _reads(relations, s, newest))
         snapshot = relations.snapshots[source]
         selection = select(snapshot)
@@ -117,7 +125,7 @@ class Walk:
         gap = ""
         for ref in refs:
             try:
-                relations = bind(self._output(ref), self._store.uri)
+                relations = self._relations(self._output(ref))
             except UncapturedError as error:
                 gap = gap or f"written by run {ref.run_id}: {error.what}"
                 continue
@@ -165,7 +173,7 @@ class Walk:
         behind = trail | {(ref.run_id, ref.index)}
         output = self._output(ref)
         try:
-            relations = bind(output, self._store.uri)
+            relations = self._relations(output)
         except UncapturedError as error:
             if output.snapshot is None:
                 raise
@@ -207,6 +215,9 @@ class Walk:
         exact = next((ref for ref in state if ref.snapshot_id == at.snapshot.id), None)
         exact = exact or self._catalog.writer_of_snapshot(dataset, at.snapshot.id)
         return (exact,) if exact else state
+
+    def _relations(self, output: OutputRecord) -> Relations:
+        return relations_of(output, self._store.uri, self._strategy)
 
     def _output(self, ref: OutputRef) -> OutputRecord:
         if ref.run_id not in self._records:

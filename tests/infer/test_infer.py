@@ -49,26 +49,26 @@ def first_three_by_id() -> Limit:
 
 
 def test_rows_that_differ_in_what_cannot_be_compared_are_said_to_be_answered_together() -> None:
-    program = infer(project(T, K, S), save=True)
+    program = infer(project(T, K, S), ways=(StepKind.SAVED,))
     assert "differ only in c2" in sources(program)["t"][0]
     grouped = Aggregate(1, (K,), (Named(1, "k", K, "long"), Named(3, "s", S, STRUCT)), T)
-    assert sources(infer(grouped, save=True)) == {"t": ()}, "the key tells the rows"
+    assert sources(infer(grouped, ways=(StepKind.SAVED,))) == {"t": ()}, "the key tells the rows"
 
 
 def test_nothing_that_cannot_be_compared_is_pushed() -> None:
     same = Compare(Comparison.EQ, S, S)
-    program = infer(project(Filter(6, same, T), ID, K), save=True)
+    program = infer(project(Filter(6, same, T), ID, K), ways=(StepKind.SAVED,))
     (source,) = program.sources
     assert all(same != part for part in conjuncts(program.steps[source].predicate))
     assert program.steps[source].superset
-    program = infer(Aggregate(1, (S,), (COUNT,), T), save=True)
+    program = infer(Aggregate(1, (S,), (COUNT,), T), ways=(StepKind.SAVED,))
     assert "Aggregate (operator 1)" in sources(program)["t"][0]
 
 
 def test_the_rows_that_a_limit_kept_are_saved_with_all_their_columns() -> None:
     """Pruned to the columns used above, its rows would agree with many that it cut off."""
     program = infer(
-        Aggregate(1, (K,), (Named(1, "k", K, "long"), COUNT), first_three_by_id()), save=True
+        Aggregate(1, (K,), (Named(1, "k", K, "long"), COUNT), first_three_by_id()), ways=(StepKind.SAVED,)
     )
     (saved,) = program.saved
     assert program.steps[saved].at == 2
@@ -77,7 +77,7 @@ def test_the_rows_that_a_limit_kept_are_saved_with_all_their_columns() -> None:
 
 
 def test_a_limit_that_is_the_output_saves_nothing_twice() -> None:
-    assert not infer(Limit(2, 3, project(T, ID, K)), save=True).saved
+    assert not infer(Limit(2, 3, project(T, ID, K)), ways=(StepKind.SAVED,)).saved
 
 
 def test_one_intermediate_holds_the_keys_of_a_whole_block_of_joins() -> None:
@@ -86,7 +86,7 @@ def test_one_intermediate_holds_the_keys_of_a_whole_block_of_joins() -> None:
     on = Compare(Comparison.EQ, Column(11, "string"), Column(30, "string"))
     outer = Join(3, JoinKind.INNER, on, project(inner, K, Column(11, "string")), V)
     total = Aggregate(0, (K,), (Named(1, "k", K, "long"), COUNT), outer)
-    program = infer(total, save=True)
+    program = infer(total, ways=(StepKind.SAVED,))
     (saved,) = program.saved
     assert program.steps[saved].at == 3
     assert {f.id for f in program.steps[saved].columns} == {0, 1, 11}, "one of each equated pair"
@@ -97,7 +97,7 @@ def test_one_intermediate_holds_the_keys_of_a_whole_block_of_joins() -> None:
 
 def test_without_saving_each_source_says_what_blurs_it() -> None:
     join = Join(4, JoinKind.INNER, Compare(Comparison.EQ, ID, Column(10, "long")), T, U)
-    program = infer(Aggregate(0, (K,), (Named(1, "k", K, "long"), COUNT), join), save=False)
+    program = infer(Aggregate(0, (K,), (Named(1, "k", K, "long"), COUNT), join), ways=())
     assert [step.kind for step in program.steps] == [StepKind.TARGET] + [StepKind.SOURCE] * 2
     assert "Join (operator 4) (left input)" in sources(program)["t"][0]
     assert "Join (operator 4) (right input)" in sources(program)["u"][0]

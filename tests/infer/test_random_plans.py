@@ -405,8 +405,8 @@ def test_program_answers_as_the_annotated_interpreter(batch: int) -> None:
     for seed in range(batch * 30, batch * 30 + 30):
         generator = Generator(random.Random(seed))
         plan = generator.plan(generator.random.choice([1, 2, 3, 3]))
-        program = infer(plan, save=True)
-        loose = infer(plan, save=False)
+        program = infer(plan, ways=(StepKind.SAVED,))
+        loose = infer(plan, ways=())
         rows = run(plan, generator.tables)
         ids = [f.id for f in output(plan)]
         for row in rows[:6]:
@@ -434,7 +434,7 @@ def test_everything_is_exact_when_intermediates_may_be_saved() -> None:
         generator = Generator(random.Random(seed))
         plan = generator.plan(3)
         limits = any(isinstance(node, Limit) for node in nodes(plan))
-        reasons = [step.superset for step in infer(plan, save=True).steps if step.superset]
+        reasons = [step.superset for step in infer(plan, ways=(StepKind.SAVED,)).steps if step.superset]
         # A row may equal one that a limit cut off, unless the rows under it have a key.
         assert not reasons or limits, (seed, reasons, plan)
         assert all(why[0].startswith("Limit") for why in reasons), (seed, reasons, plan)
@@ -447,7 +447,7 @@ def test_an_opaque_operator_is_named_and_covers_everything_below() -> None:
     left, right = generator.scan(), generator.scan()
     below = Filter(generator.place(), generator.condition(left), left)
     opaque = Opaque(77, "Window", "windows are not captured yet", output(left), (below, right))
-    program = infer(opaque, save=True)
+    program = infer(opaque, ways=(StepKind.SAVED,))
     assert not program.saved
     for step in program.steps[1:]:
         assert step.superset == ("Window (operator 77): windows are not captured yet",)
