@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from lineage_core.store.manifest import RunRecord
 
 _CATALOG = "catalog.db"
-_STRATEGIES = ("auto", "saved")
-_LATER = ("iterative", "replay", "index")
 
 
 def open_store(url: str = "lineage/", catalog: str | None = None) -> LineageStore:
@@ -95,12 +93,54 @@ class LineageStore:
             materialize=materialize,
         )
 
+    def backfill(
+        self,
+        spark: SparkSession,
+        *,
+        job: str,
+        outputs: Mapping[str, DataFrame | str],
+        at: datetime | None = None,
+        tags: Mapping[str, str] | None = None,
+        run_id: str | None = None,
+        sources_unchanged: bool = False,
+    ) -> RunRecord:
+        """Record a past pipeline as a run, without executing it, and return the record.
+
+        Sources and outputs are taken as they are now. The run gets the tag `backfilled`.
+
+        Args:
+            spark: the session of the queries.
+            job: the job's name.
+            outputs: path of each output, which is there, and the DataFrame or SQL query that gave
+                it.
+            at: when the run ended (aware); the last modification of its outputs by default.
+            tags: facts to find the run by later.
+            run_id: a UUID; made up if not given.
+            sources_unchanged: that the sources are what they were, although files of them are
+                younger than the output.
+
+        Raises:
+            NotFoundError: an output is not there.
+            ChangedError: a source is younger than the output.
+            UnsupportedError: an output does not have the columns of its query.
+            PredicateError: a text is not one query.
+        """
+        from lineage_core.capture.backfill import Past, record
+
+        facts = tuple(sorted((tags or {}).items()))
+        done = record(spark, Past(job, at, facts, run_id, sources_unchanged), outputs)
+        self.artifacts.commit(done)
+        self.catalog.add(done)
+        return done
+
     def explain(self, df: DataFrame) -> LineageProgram:
         """Return the lineage program that a write of `df` would have, without running anything."""
         from lineage_core.capture import read_dataframe
         from lineage_core.infer import infer
 
-        return infer(read_dataframe(df).plan, save=True)
+        captured = read_dataframe(df)
+        formats = dict(enumerate(source.format for source in captured.sources))
+        return infer(captured.plan, formats=formats)
 
     def backward(
         self,
@@ -126,8 +166,10 @@ class LineageStore:
             run: id, or its beginning, of the run that wrote it; the newest by default.
             as_of: the newest run committed at this (aware) moment or before.
             hops: how many runs to go back; None for all, to the outermost datasets.
-            strategy: `saved` (what `auto` is): from the intermediates saved when the run was
-                captured.
+            strategy: `saved`: by the program recorded with the run; `replay`: intermediates are
+                computed again from the sources, whatever was saved; `iterative`: by predicates on
+                the sources alone, a superset; `auto` takes the first, or the second where that is
+                exact for more sources.
             engine: `auto`, `duckdb` or `spark`.
 
         Raises:
@@ -137,8 +179,8 @@ class LineageStore:
         """
         from lineage_core.query.answer import Answer, Direction
 
-        _check(strategy, hops)
-        walk = self._walk(engine, as_of)
+        _check(hops)
+        walk = self._walk(engine, as_of, strategy)
         refs = self.catalog.writers(dataset, run=run, as_of=as_of)
         for ref in refs:
             _need_capture(ref)
@@ -176,8 +218,8 @@ class LineageStore:
         """
         from lineage_core.query.answer import Answer, Direction
 
-        _check(strategy, hops)
-        walk = self._walk(engine, as_of)
+        _check(hops)
+        walk = self._walk(engine, as_of, strategy)
         refs = self.catalog.readers(dataset, run=run)
         if as_of is not None:
             refs = [ref for ref in refs if ref.ended <= as_of]
@@ -265,13 +307,14 @@ class LineageStore:
 
         return Engines()
 
-    def _walk(self, engine: str, as_of: datetime | None) -> Walk:
+    def _walk(self, engine: str, as_of: datetime | None, strategy: str) -> Walk:
         from lineage_core.query.engines.choice import check_engine
         from lineage_core.query.reader import Reader
+        from lineage_core.query.strategy import check_strategy
         from lineage_core.query.walk import Walk
 
         reader = Reader(self._engines, check_engine(engine))
-        return Walk(self.artifacts, self.catalog, reader, as_of)
+        return Walk(self.artifacts, self.catalog, reader, as_of, check_strategy(strategy))
 
 
 def _default_catalog(artifacts: ArtifactStore) -> str:
@@ -284,14 +327,7 @@ def _default_catalog(artifacts: ArtifactStore) -> str:
     return f"sqlite:///{quote(str(root))}/{_CATALOG}"
 
 
-def _check(strategy: str, hops: int | None) -> None:
-    if strategy in _LATER:
-        raise UnsupportedError(
-            f"strategy {strategy!r} is not available in this version",
-            hint="use strategy='saved', for runs captured with intermediates saved",
-        )
-    if strategy not in _STRATEGIES:
-        raise NotFoundError(f"there is no strategy {strategy!r}", hint="use 'auto' or 'saved'")
+def _check(hops: int | None) -> None:
     if hops is not None and hops < 1:
         raise UnsupportedError(
             f"hops={hops} asks for nothing", hint="use 1 for one run, None for all"
