@@ -46,3 +46,45 @@ FUNCTIONS = frozenset(
         "date_diff",
     }
 )
+
+AGGREGATES = frozenset(
+    {
+        "count",
+        "sum",
+        "avg",
+        "min",
+        "max",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "first",  # first(value), first(value, true) of values that are not null; `last` alike
+        "last",
+        "min_by",
+        "max_by",
+        "stddev_samp",
+        "stddev_pop",
+        "var_samp",
+        "var_pop",
+    }
+)
+"""The aggregate functions that can be computed again, in Spark's meaning; of frames too."""
+
+RANKINGS = frozenset(
+    {
+        "row_number",
+        "rank",
+        "dense_rank",
+        "percent_rank",
+        "cume_dist",
+        "ntile",  # ntile(buckets)
+        "lag",  # lag(value, offset, default); `lead` alike
+        "lead",
+    }
+)
+"""The window functions whose frame is theirs, and not to be chosen."""
+
+WINDOWS = RANKINGS | {"nth_value"}  # nth_value(value, n)
+"""The functions of windows alone."""
+
+GENERATORS = frozenset({"explode", "posexplode", "inline", "stack", "replicate_rows"})
+"""The functions that make rows: the root of a Generate's expression."""

@@ -31,6 +31,7 @@ from lineage_core.plan.expr import (
     Unknown,
     WindowCall,
 )
+from lineage_core.plan.relation import Generate
 from lineage_core.plan.types import is_comparable
 from lineage_core.query.types import FLOATS, decimal_of, sql_type
 
@@ -41,6 +42,16 @@ Resolve: TypeAlias = Callable[[Column | Anchor], Sql]
 
 Function: TypeAlias = Callable[[Call, Sequence[Sql]], Sql]
 """Builds a function's SQL from the call and its compiled arguments, or raises UnsupportedError."""
+
+Clause: TypeAlias = Callable[[Sql], Sql]
+"""Gives an aggregate or window function its FILTER and OVER clauses."""
+
+GroupFunction: TypeAlias = Callable[[AggregateCall | WindowCall, Sequence[Sql], Clause], Sql]
+"""Builds the SQL of a function of many rows, or raises UnsupportedError."""
+
+Generator: TypeAlias = Callable[[Generate, Sequence[Sql], exp.Select, Sequence[str]], exp.Query]
+"""Builds the rows of a Generate from the generator's compiled arguments, the SELECT of the columns
+it keeps, and the names of the columns it makes; or raises UnsupportedError."""
 
 _OPERATORS: dict[Comparison, type[exp.Binary]] = {
     Comparison.EQ: exp.EQ,
@@ -62,6 +73,11 @@ class Dialect:
         text: the SQL of a string.
         instant: the SQL of a timestamp, given UTC microseconds.
         local: the SQL of a timestamp without zone, given microseconds.
+        aggregates: the aggregate functions, of groups and of window frames, that the engine has in
+            Spark's meaning.
+        windows: its functions of windows alone.
+        distance: gives the SQL of an order key in which the engine counts the distances of a frame.
+        generate: the rows of a Generate.
     """
 
     engine: str
@@ -69,6 +85,10 @@ class Dialect:
     text: Callable[[str], Sql]
     instant: Callable[[int], Sql]
     local: Callable[[int], Sql]
+    aggregates: Mapping[str, GroupFunction]
+    windows: Mapping[str, GroupFunction]
+    distance: Callable[[Expr, Sql], Sql]
+    generate: Generator
 
 
 def compile_expr(expr: Expr, resolve: Resolve, dialect: Dialect) -> Sql:
@@ -106,7 +126,7 @@ def _condition(
             sides = (_compile(side, resolve, dialect) for side in (left, right))
             return exp.paren(_OPERATORS[op](this=next(sides), expression=next(sides)), copy=False)
         case IsNull(arg):
-            return exp.paren(exp.Is(this=_compile(arg, resolve, dialect), expression=exp.null()))
+            return exp.paren(exp.Is(this=_bare(arg, resolve, dialect), expression=exp.null()))
         case IsIn(arg, values):
             listed = [literal(value, dialect) for value in values]
             return exp.paren(exp.In(this=_compile(arg, resolve, dialect), expressions=listed))
@@ -158,6 +178,11 @@ def call(name: str, *args: Sql) -> Sql:
 def not_a_number() -> Sql:
     """Return the SQL of NaN."""
     return _cast(exp.Literal.string("NaN"), "double")
+
+
+def _bare(expr: Expr, resolve: Resolve, dialect: Dialect) -> Sql:
+    """Return the SQL of a value that is only asked to be null, which is known of any type."""
+    return resolve(expr) if isinstance(expr, Column | Anchor) else _compile(expr, resolve, dialect)
 
 
 def _column(expr: Column | Anchor, resolve: Resolve) -> Sql:

@@ -15,6 +15,12 @@ from sqlglot import exp
 from lineage_core.errors import UnsupportedError
 from lineage_core.plan.expr import Call, DataType, Literal, data_type
 from lineage_core.query.compile import Dialect, Function, Sql, call, literal
+from lineage_core.query.engines.duckdb_calls import (
+    AGGREGATE_FUNCTIONS,
+    WINDOW_FUNCTIONS,
+    distance,
+    generate,
+)
 from lineage_core.query.types import FLOATS, INTEGERS, canonical, decimal_of, sql_type
 
 _WIDE = exp.DataType(this=exp.DataType.Type.INT128)
@@ -257,4 +263,14 @@ FUNCTIONS: dict[str, Function] = {
     "date_diff": _over("date", lambda args: exp.paren(exp.Sub(this=args[0], expression=args[1]))),
 }
 
-DIALECT = Dialect("duckdb", FUNCTIONS, _text, _instant, _local)
+DIALECT = Dialect(
+    "duckdb",
+    FUNCTIONS,
+    _text,
+    _instant,
+    _local,
+    AGGREGATE_FUNCTIONS,
+    WINDOW_FUNCTIONS,
+    distance,
+    generate,
+)

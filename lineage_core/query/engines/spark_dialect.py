@@ -16,6 +16,12 @@ from sqlglot import exp
 from lineage_core.errors import UnsupportedError
 from lineage_core.plan.expr import Call, DataType, Literal, data_type
 from lineage_core.query.compile import Dialect, Function, Sql, call, literal
+from lineage_core.query.engines.spark_calls import (
+    AGGREGATE_FUNCTIONS,
+    WINDOW_FUNCTIONS,
+    distance,
+    generate,
+)
 from lineage_core.query.types import FLOATS, canonical, sql_type
 
 _PLAIN = re.compile(r"[ !#%&()*+,\-./0-9:;<=>?@A-Z\[\]^_a-z|~]*")
@@ -163,4 +169,14 @@ def _table() -> dict[str, Function]:
 
 FUNCTIONS: dict[str, Function] = _table()
 
-DIALECT = Dialect("spark", FUNCTIONS, _text, _instant, _local)
+DIALECT = Dialect(
+    "spark",
+    FUNCTIONS,
+    _text,
+    _instant,
+    _local,
+    AGGREGATE_FUNCTIONS,
+    WINDOW_FUNCTIONS,
+    distance,
+    generate,
+)
