@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from posixpath import commonpath
@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from lineage_core import snapshot
 from lineage_core.capture.literals import read_type
 from lineage_core.datasets import canonical
-from lineage_core.errors import ChangedError
+from lineage_core.errors import ChangedError, UnsupportedError
 from lineage_core.execute.jvm import items, option, seq, simple_name
 from lineage_core.snapshot import ColumnType, DataFile, Snapshot
 
@@ -158,6 +158,28 @@ def list_files(spark: SparkSession, leaf: Any) -> Listing:
     columns = (*(column for column in data if column.name not in names), *partition)
     files.sort(key=lambda file: file.path)
     return Listing(columns, tuple(files), len(partition))
+
+
+def list_all(
+    spark: SparkSession, found: Sequence[Source], leaves: Iterable[tuple[int, Any]]
+) -> tuple[Listing, ...]:
+    """Return the files that each of the sources `found` is read from.
+
+    Args:
+        spark: the session of the plan.
+        found: the sources of a plan.
+        leaves: source number and Java node of each of its scans.
+
+    Raises:
+        UnsupportedError: two scans of one source read different files.
+    """
+    listings: dict[int, Listing] = {}
+    for number, leaf in leaves:
+        listing = list_files(spark, leaf)
+        if listings.setdefault(number, listing) != listing:
+            name = found[number].dataset
+            raise UnsupportedError(f"{name} is read twice, with different files each time")
+    return tuple(listings[number] for number in sorted(listings))
 
 
 def take(source: Source, listing: Listing) -> Snapshot:

@@ -1,14 +1,19 @@
-"""A query over named files as a DataFrame, to be explained and not run."""
+"""A query over named files as a DataFrame, to be explained or recorded and not run."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
+from py4j.java_gateway import is_instance_of
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_core.capture.writes import analyse
 from lineage_core.errors import PredicateError
+from lineage_core.execute.jvm import LOGICAL, preorder
 
 _ECHO = "SQLQueryContextLogger"
 """PySpark's logger of what is wrong with a query, the text of the exception once more."""
@@ -21,15 +26,51 @@ def query(sql: str, tables: Mapping[str, str]) -> DataFrame:
         PredicateError: Spark cannot read the files or does not understand the query.
     """
     spark = SparkSession.builder.config("spark.ui.enabled", "false").getOrCreate()
+    name(spark, tables)
+    return plan(spark, sql)
+
+
+def name(spark: SparkSession, tables: Mapping[str, str]) -> None:
+    """Make views of the Parquet files at the paths `tables`, by name.
+
+    Raises:
+        PredicateError: Spark cannot read the files.
+    """
+    with _explained():
+        for view, path in tables.items():
+            spark.read.parquet(path).createOrReplaceTempView(view)
+
+
+def plan(spark: SparkSession, sql: str) -> DataFrame:
+    """Return the DataFrame of the query `sql`; a command, which Spark would run at once, is none.
+
+    Raises:
+        PredicateError: Spark does not understand it, or it is a command.
+    """
+    with _explained():
+        parsed = spark._jsparkSession.sessionState().sqlParser().parsePlan(sql)
+        if _commands(spark, parsed) or _commands(spark, analyse(spark, parsed)):
+            raise PredicateError(
+                "the text is a command, not a query", hint="give the SELECT whose rows it writes"
+            )
+        return spark.sql(sql)
+
+
+def _commands(spark: SparkSession, java: Any) -> bool:
+    gateway = spark.sparkContext._gateway
+    return any(is_instance_of(gateway, node, f"{LOGICAL}.Command") for node in preorder(java))
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what Spark says of a query into one line."""
     logger = logging.getLogger(_ECHO)
     logger.disabled, before = True, logger.disabled
     try:
-        for name, path in tables.items():
-            spark.read.parquet(path).createOrReplaceTempView(name)
-        return spark.sql(sql)
+        yield
     except PySparkException as error:
         lines = str(error).strip().splitlines() or ["no message"]
-        hint = "name every table with --table NAME=PATH"
+        hint = "name every table of the query, with its files: NAME=PATH"
         raise PredicateError(f"the query cannot be planned: {lines[0]}", hint=hint) from error
     finally:
         logger.disabled = before

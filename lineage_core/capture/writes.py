@@ -21,6 +21,8 @@ from lineage_core.capture.sources import (
     without_secrets,
 )
 from lineage_core.execute.jvm import active, items, java_class, option, simple_name, some
+from lineage_core.plan.expr import Column
+from lineage_core.plan.relation import Named, Plan, Project, output
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,18 @@ def describe(spark: SparkSession, analyzed: Any) -> Write | None:
     """Return what an analyzed Java command writes; None if it is not a write."""
     rule = _RULES.get(simple_name(analyzed))
     return rule(spark, analyzed) if rule else None
+
+
+def named(plan: Plan, columns: tuple[str, ...]) -> Plan:
+    """Return `plan` with the names its columns are written under."""
+    fields = output(plan)
+    if tuple(f.name for f in fields) == columns:
+        return plan
+    renamed = (
+        Named(f.id, name, Column(f.id, f.type), f.type)
+        for f, name in zip(fields, columns, strict=True)
+    )
+    return Project(plan.at, tuple(renamed), plan)
 
 
 def _files(spark: SparkSession, command: Any) -> Write:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import click
 
 from lineage_core.cli.ask import backward, forward
+from lineage_core.cli.backfill import backfill
 from lineage_core.cli.capture import run
 from lineage_core.cli.health import doctor
 from lineage_core.cli.history import catalog, runs, show
@@ -45,7 +46,7 @@ def cli(context: click.Context, store: str, catalog: str | None, debug: bool) ->
     context.obj = Settings(store, catalog)
 
 
-for _command in (run, runs, show, explain, backward, forward, doctor, catalog):
+for _command in (run, backfill, runs, show, explain, backward, forward, doctor, catalog):
     cli.add_command(_command)
 
 
