@@ -6,13 +6,15 @@ rows of a computed step are found once for all the sources that hang from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from threading import RLock
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_core.errors import UnsupportedError
+from lineage_core.infer.links import Link
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison
 from lineage_core.plan.relation import is_rid
 from lineage_core.plan.types import is_comparable
@@ -31,6 +33,7 @@ from lineage_core.query.evaluate import (
 )
 from lineage_core.query.pairing import sorted_pairs
 from lineage_core.query.protocol import Engine, value
+from lineage_core.query.refine import refine
 from lineage_core.query.relations import Relations
 from lineage_core.query.selection import Found, Selection
 from lineage_core.query.types import arrow_type
@@ -45,12 +48,15 @@ class Reader:
         self._engine = engine
         self._verified: set[Snapshot] = set()
         self._found: dict[tuple[Relations, tuple[int, ...], int], Found] = {}
-        self._selections: list[Selection] = []  # kept, for their identity is a key of `_found`
+        self._refined: dict[tuple[Relations, int], Mapping[int, pa.Table]] = {}
+        self._selections: list[Selection] = []  # kept, for their identity is a key of both
         self._lock = RLock()
 
     def rids(self, path: Path) -> pa.Int64Array:
         """Return the sorted, distinct rids of the path's last step."""
         need_rids(path.last)
+        if self._is_refined(path):
+            return self._refine(path)[path.steps[-1]].column(RID).combine_chunks().sort()
         path = self._staged(path)
         carried = _carried(path)
         if carried is not None:
@@ -83,6 +89,11 @@ class Reader:
         """Return the sorted, distinct pairs (`out_rid`, `in_rid`) between the path's ends."""
         for snapshot in (path.first, path.last):
             need_rids(snapshot)
+        if self._is_refined(path):
+            rows = self._refine(path)[path.steps[-1]].select([RID])
+            plain = Path(replace(path.relations, links=()), path.steps, path.selection)
+            kept = self.pairs(plain).join(rows, keys=IN_RID, right_keys=RID, join_type="left semi")
+            return sorted_pairs(kept)
         down = path.goes_down
         path = self._staged(path)
         carried = _carried(path)
@@ -91,6 +102,44 @@ class Reader:
             names = [OUT_RID, IN_RID] if down else [IN_RID, OUT_RID]
             return sorted_pairs(pa.table(ends, names=names).drop_null())
         return sorted_pairs(self._ask(path, lambda engine: pairs(path, engine)))
+
+    def _is_refined(self, path: Path) -> bool:
+        """Whether the rows of the path's last step are cut down by those of other sources."""
+        return path.goes_down and any(
+            link.step == path.steps[-1] for link in self._links(path.relations)
+        )
+
+    def _links(self, relations: Relations) -> tuple[Link, ...]:
+        """Return the links between sources whose rows have rids."""
+        numbered = {n for n in relations.program.sources if relations.snapshots[n].has_rids}
+        return tuple(
+            link for link in relations.links if link.step in numbered and link.other in numbered
+        )
+
+    def _refine(self, path: Path) -> Mapping[int, pa.Table]:
+        """Return what refinement leaves of each source's rows, by step."""
+        relations = path.relations
+        with self._lock:
+            key = (relations, id(path.selection))
+            if key not in self._refined:
+                links = self._links(relations)
+                self._selections.append(path.selection)
+                tables = {
+                    step: self._superset(Path(relations, (0, step), path.selection), links)
+                    for step in {end for link in links for end in (link.step, link.other)}
+                }
+                self._refined[key] = refine(tables, links, relations.ordinals)
+            return self._refined[key]
+
+    def _superset(self, path: Path, links: Sequence[Link]) -> pa.Table:
+        """Return the rids of a source's rows to begin with, and the columns that links compare."""
+        step = path.steps[-1]
+        ordinals = path.relations.ordinals[step]
+        ids = {id for link in links if link.step == step for id, _ in link.columns}
+        ids |= {id for link in links if link.other == step for _, id in link.columns}
+        columns = tuple(sorted({ordinals[id] for id in ids}))
+        table = self._ask(path, lambda engine: reached(path, engine, columns, rids=True))
+        return table.set_column(0, RID, table.column(RID).cast(pa.int64()))
 
     def _staged(self, path: Path) -> Path:
         """Return the path from its last computed step on, whose rows have been found."""

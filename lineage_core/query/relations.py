@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from lineage_core.errors import AmbiguousError, CorruptError, NotFoundError, UncapturedError
+from lineage_core.infer.links import Link
 from lineage_core.plan.program import LineageProgram, Step, StepKind
 from lineage_core.plan.prune import prune
 from lineage_core.plan.relation import Field, Plan, Scan, is_rid
@@ -42,12 +43,14 @@ class Relations:
         plan: the plan the program is of; None where it was not recorded.
         ordinals: for each step, the position in its relation of each column that predicates refer
             to.
+        links: by which the rows of sources cut each other down, where nothing else tells them.
     """
 
     program: LineageProgram
     snapshots: Mapping[int, Snapshot]
     ordinals: tuple[Mapping[int, int], ...]
     computed: Mapping[int, Computed] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()
     plan: Plan | None = None
 
     def read(self, step: int) -> tuple[Snapshot, ...]:

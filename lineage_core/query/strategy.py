@@ -8,10 +8,12 @@ has no intermediates at all.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 
 from lineage_core.errors import NotFoundError, UnsupportedError
-from lineage_core.plan.program import LineageProgram
+from lineage_core.infer import COMPUTE, infer, link
+from lineage_core.plan.program import LineageProgram, StepKind
 from lineage_core.query.relations import Relations, bind
 from lineage_core.store.manifest import OutputRecord
 
@@ -63,18 +65,19 @@ def relations(
         return recorded
     if strategy is Strategy.AUTO and not _blurred(recorded.program):
         return recorded
-    inferred = _inferred(output, strategy)
+    if strategy is Strategy.ITERATIVE:
+        assert output.plan is not None
+        program, links = link(output.plan, _inferred(output, ()))
+        return replace(bind(output, uri, program), links=links)
+    inferred = _inferred(output, COMPUTE)
     if strategy is Strategy.AUTO and _blurred(inferred) >= _blurred(recorded.program):
         return recorded
     return bind(output, uri, inferred)
 
 
-def _inferred(output: OutputRecord, strategy: Strategy) -> LineageProgram:
-    from lineage_core.infer import COMPUTE, infer
-
+def _inferred(output: OutputRecord, ways: tuple[StepKind, ...]) -> LineageProgram:
     assert output.plan is not None and output.program is not None
     formats = {number: source.format for number, source in enumerate(output.inputs)}
-    ways = () if strategy is Strategy.ITERATIVE else COMPUTE
     return infer(output.plan, ways=ways, formats=formats, name=output.program.target.name)
 
 
