@@ -68,6 +68,9 @@ def _question(command: Callable[..., int | None]) -> Callable[..., int | None]:
 @click.command()
 @click.argument("dataset")
 @_question
+@click.option(
+    "--columns", is_flag=True, help="Show which columns of its sources were used, and how."
+)
 @click.pass_obj
 def backward(settings: Settings, /, dataset: str, **parameters: Any) -> None:
     """Which rows of its sources produced these rows of DATASET?"""
@@ -96,7 +99,8 @@ def _split(
 ) -> tuple[LineageStore, Target, Shown, Mapping[str, Any]]:
     """Return the store, where to answer, what to show, and what to ask."""
     to = target(parameters.pop("format"), parameters.pop("output"))
-    shown = Shown(parameters.pop("only"), parameters.pop("rows"))
+    columns = parameters.pop("columns", False)
+    shown = Shown(parameters.pop("only"), parameters.pop("rows"), columns)
     parameters["rows"] = parameters.pop("given")
     named: TaskName = parameters.pop("named")
     store = settings.open()

@@ -94,8 +94,8 @@ def emit(found: Report, to: Target) -> None:
 def _flat(found: Report, format: Format) -> pa.Table:
     if found.flat is None:
         raise UnsupportedError(
-            f"rows of {len(found.tables) - 1} datasets do not fit one {format} table",
-            hint="choose one of them with --only DATASET, or take --format json",
+            f"{len(found.tables) - 1} tables do not fit one {format} file",
+            hint="ask for one of them, with --only DATASET for rows, or take --format json",
         )
     return found.flat
 

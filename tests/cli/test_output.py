@@ -88,7 +88,7 @@ def test_an_empty_table_keeps_its_columns(capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("format", [Format.CSV, Format.PARQUET])
 def test_several_tables_do_not_fit_one(format: Format, tmp_path: Path) -> None:
     found = Report((Table("a", ROWS), Table("b", ROWS), Table("c", ROWS)), dict, None)
-    with pytest.raises(UnsupportedError, match="2 datasets do not fit"):
+    with pytest.raises(UnsupportedError, match="2 tables do not fit"):
         emit(found, Target(format, tmp_path / "file"))
     assert not (tmp_path / "file").exists()
 

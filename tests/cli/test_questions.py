@@ -95,6 +95,48 @@ def test_the_summary_as_csv(shop: Shop, row_lineage: Run) -> None:
     assert {row["dataset"] for row in csv.DictReader(io.StringIO(ended.out))} == {"orders", "lines"}
 
 
+USED = {
+    "lines": {"order_id": "join", "price": "aggregated"},
+    "orders": {"id": "join", "country": "value, group"},
+}
+
+
+def test_columns_in_use(shop: Shop, row_lineage: Run) -> None:
+    asked = ("backward", "revenue", "--where", "country = 'DK'", "--columns")
+    sources = json.loads(row_lineage(*asked, "--format=json").out)["sources"]
+    assert {
+        s["dataset"]: {name: ", ".join(roles) for name, roles in s["columns"].items()}
+        for s in sources
+    } == USED
+    ended = row_lineage(*asked)
+    assert (ended.code, ended.err) == (0, "")
+    lines = [line.split(maxsplit=2) for line in ended.out.splitlines()]
+    assert ["orders", "country", "value, group"] in [[w.strip() for w in line] for line in lines]
+    rows = list(csv.DictReader(io.StringIO(row_lineage(*asked, "--format=csv").out)))
+    assert len(rows) == 4
+    assert {(r["dataset"], r["column"], r["roles"]) for r in rows} == {
+        (dataset, name, roles) for dataset, used in USED.items() for name, roles in used.items()
+    }
+
+
+def test_columns_over_several_runs_are_those_of_the_last(shop: Shop, row_lineage: Run) -> None:
+    outermost = row_lineage("backward", "danish", "--columns", "--only=lines", "--format=json")
+    (lines,) = json.loads(outermost.out)["sources"]
+    assert lines["columns"] == {"order_id": ["join"], "price": ["aggregated"]}
+    nearest = row_lineage("backward", "danish", "--columns", "--hops=1", "--format=json")
+    (revenue,) = json.loads(nearest.out)["sources"]
+    assert revenue["columns"] == {"country": ["value", "filter"], "total": ["value"]}
+    assert row_lineage("forward", "lines", "--columns").code == 2
+
+
+def test_columns_and_rows_are_no_single_file(shop: Shop, row_lineage: Run) -> None:
+    asked = ("backward", "revenue", "--columns", "--rows=1", "--only=lines")
+    assert "2 tables do not fit one csv file" in row_lineage(*asked, "--format=csv").err
+    shown = row_lineage(*asked)
+    titles = [line.strip() for line in shown.out.splitlines()]
+    assert "Columns in use" in titles and "Rows of lines" in titles
+
+
 def test_explain_a_run(shop: Shop, row_lineage: Run) -> None:
     ended = row_lineage("explain", shop.first, "revenue", "--format=json")
     steps = json.loads(ended.out)["steps"]
