@@ -13,7 +13,7 @@ from lineage_core.pushdown.obligation import (
     Undecided,
     Verdict,
 )
-from lineage_core.pushdown.push import RULES, push, reduce
+from lineage_core.pushdown.push import RULES, always_from, push, reduce
 
 __all__ = [
     "RULES",
@@ -30,6 +30,5 @@ __all__ = [
     "Verdict",
     "always_from",
     "push",
-    "reduce",
     "reduce",
 ]

@@ -25,10 +25,11 @@ class Claim(StrEnum):
     COVERS: every input row that contributed to an output row satisfying `F` is selected.
     PRECISE: every selected input row contributed to an output row satisfying `F`.
     REPRODUCES: over the selected input rows alone, the operator gives every output row satisfying
-    `F`.
+    `F`, as often as before.
     REDUCES: over the selected rows of this input, the operator gives the same output rows
-    satisfying `F` as over all rows, whether there are any or not. Then the input can be cut down to
-    them before computing again (MagicPush's relaxed pushdown); it says nothing about contribution.
+    satisfying `F` as over all rows, as often, whether there are any or not. Then the input can be
+    cut down to them before computing again (MagicPush's relaxed pushdown); it says nothing about
+    contribution.
     """
 
     COVERS = "covers"
@@ -52,6 +53,7 @@ class Obligation:
         saved: whether the operator's output is saved.
         premise: whether some output row is known to satisfy `F`.
         keys: for each input, sets of columns on which no two of its rows agree.
+        present: for each input, columns without nulls.
     """
 
     operator: Plan
@@ -62,6 +64,7 @@ class Obligation:
     saved: bool = False
     premise: bool = True
     keys: tuple[Keys, ...] = ()
+    present: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,8 +141,8 @@ def always_from(node: Plan) -> tuple[bool, ...]:
     """
     match node:
         case Join(kind=kind):
-            return (not kind.keeps_right, kind in (JoinKind.INNER, JoinKind.LEFT_SEMI)
-                    or kind is JoinKind.RIGHT_OUTER)
+            paired = (JoinKind.INNER, JoinKind.LEFT_SEMI, JoinKind.RIGHT_OUTER)
+            return (not kind.keeps_right, kind in paired)
         case Union():
             return tuple(len(node.inputs) == 1 for _ in node.inputs)
         case Aggregate():
@@ -157,7 +157,8 @@ def _rule(node: Plan) -> Rule | None:
 
 def _task(node: Plan, predicate: Expr) -> Obligation:
     inputs = children(node)
-    unique, filled = tuple(map(keys, inputs)), tuple(map(present, inputs))
+    unique = tuple(map(keys, inputs))
+    filled = tuple(tuple(sorted(present(child))) for child in inputs)
     return Obligation(node, predicate, (), 0, Claim.COVERS, keys=unique, present=filled)
 
 

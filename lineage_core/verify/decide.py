@@ -27,8 +27,9 @@ from lineage_core.pushdown.obligation import (
     Verdict,
 )
 from lineage_core.verify.memory import RESOURCE_LIMIT
-from lineage_core.verify.operators import Output, apply, identical_rows, sizes
+from lineage_core.verify.operators import apply, sizes
 from lineage_core.verify.symbols import Cell, Row, Symbols, Term, same
+from lineage_core.verify.tables import Output, identical_rows
 
 RESOURCES = 20_000_000
 
@@ -93,7 +94,9 @@ class _Setting:
         return z3.Or(self.wanted) if self.obligation.premise else z3.BoolVal(True)
 
     def keys(self) -> Iterator[Term]:
-        """No two rows of an input agree on a key of it."""
+        """No two rows of an input agree on a key of it; what is always present is not null."""
+        for table, ids in zip(self.inputs, self.obligation.present, strict=False):
+            yield from (z3.Not(row.cells[id].null) for row in table for id in ids)
         for table, unique in zip(self.inputs, self.obligation.keys, strict=False):
             for key in unique:
                 for a, b in combinations(table, 2):
@@ -128,17 +131,19 @@ class _Setting:
             yield z3.And(row.exists, selected, z3.Not(z3.Or(contributed)))
 
     def _lost(self) -> Iterator[Term]:
-        again = [out.row for out in self._over_selected()]
-        for out, wanted in zip(self.outputs, self.wanted, strict=True):
-            yield z3.And(wanted, z3.Not(_found(out.row, [(row, row.exists) for row in again])))
+        """A wanted row is not there again, in its place (`operators.apply`)."""
+        for out, wanted, again in self._compared():
+            there = z3.And(again.row.exists, identical_rows(out.row, again.row))
+            yield z3.And(wanted, z3.Not(there))
 
     def _changed(self) -> Iterator[Term]:
-        """Wanted rows of all inputs and of the selected rows, compared as sets."""
-        before = [(o.row, w) for o, w in zip(self.outputs, self.wanted, strict=True)]
-        after = [(o.row, self._wanted(o)) for o in self._over_selected()]
-        for these, those in ((before, after), (after, before)):
-            for row, wanted in these:
-                yield z3.And(wanted, z3.Not(_found(row, those)))
+        """In some place the wanted rows of all inputs and of the selected rows differ."""
+        for out, wanted, again in self._compared():
+            yield z3.Xor(wanted, self._wanted(again))
+            yield z3.And(wanted, z3.Not(identical_rows(out.row, again.row)))
+
+    def _compared(self) -> Iterator[tuple[Output, Term, Output]]:
+        return zip(self.outputs, self.wanted, self._over_selected(), strict=True)
 
     def _over_selected(self) -> tuple[Output, ...]:
         """Return the output over the selected rows alone."""
@@ -185,10 +190,6 @@ class _Setting:
             rows = ", ".join(_cells(row.cells, model) for row in present)
             lines.append(f"input {t}: {rows or 'empty'}")
         return "; ".join([*lines, f"anchor: {_cells(self.anchor, model)}"])
-
-
-def _found(row: Row, among: Sequence[tuple[Row, Term]]) -> Term:
-    return z3.Or([z3.And(there, identical_rows(row, other)) for other, there in among])
 
 
 def _cells(cells: Mapping[int, Cell], model: Term) -> str:

@@ -7,35 +7,32 @@ This is the meaning that rules are held against; it is written from the operator
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import z3
 
 from lineage_core.plan.expr import AggregateCall, Column, Expr
 from lineage_core.plan.relation import (
     Aggregate,
+    Expand,
     Filter,
+    Generate,
     Join,
-    JoinKind,
     Limit,
+    Offset,
     Plan,
     Project,
     Sort,
+    Union,
+    Window,
     children,
 )
 from lineage_core.plan.traverse import rewrite
 from lineage_core.pushdown.obligation import Claim
-from lineage_core.verify.symbols import Cell, Row, Symbols, Term, flat, identical, same
-
-Table = Sequence[Row]
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """An output row and, for each input, which of its rows contributed to it."""
-
-    row: Row
-    contributes: tuple[tuple[Term, ...], ...]
+from lineage_core.verify.joins import join
+from lineage_core.verify.symbols import Cell, Row, Symbols, Term, flat, no_value, same
+from lineage_core.verify.tables import Output, Table, nothing, only, where
+from lineage_core.verify.windows import window
 
 
 def sizes(node: Plan, claim: Claim, input: int) -> tuple[int, ...]:
@@ -44,58 +41,78 @@ def sizes(node: Plan, claim: Claim, input: int) -> tuple[int, ...]:
     A claim fails in a table because of one input row, or one output row. Cut the table down to that
     row, what the output row was made from, and what the premise needs; the claim still fails there:
 
-    - Row-wise and join operators make an output row from one row of each input. COVERS and
-    REPRODUCES
-      need no more than these. PRECISE fails because of a selected input row that belongs to no
+    - Row-wise operators, unions and joins make an output row from one row of each input at most.
+      COVERS and REPRODUCES need no more than these: rows that are cut were partners of none of
+      them, or one of several. PRECISE fails because of a selected input row that belongs to no
       wanted output row, while the premise has a wanted one: two rows of that input, one of the
-      other.
+      other. Where rows without a partner are handed on, the one selected in vain may owe it to a
+      partner that it is not handed on alone: two rows of both. REDUCES fails because of a row that
+      is dropped, and what it was a partner of; it gets as many rows as PRECISE.
+    - Of the rows that a generator makes of one row, the wanted one is enough; another one shows
+      that it was not the null row that is made of nothing. Generators are uninterpreted.
     - An aggregate's group can be cut down to two rows, the row that is wrong and another that shows
       the group: they keep its grouping values, and since aggregates are uninterpreted, its values
       too.
     - A limit cuts off a row because of rows before it; one is enough, for the number of rows kept
-      is arbitrary.
+      is arbitrary. So is the number of rows an offset skips.
+    - A window's output row, and the row that is wrong about its frame; a third one keeps the frames
+      of the two different, as the values that were computed over them may be. What stands between
+      them can be cut, for the lengths of frames are arbitrary but for their signs.
 
     `tests/verify` proves and refutes everything again with a row more.
     """
-    if isinstance(node, Aggregate | Limit):
-        return (2,)
-    inputs = len(children(node))
-    return tuple(2 if claim is Claim.PRECISE and i == input else 1 for i in range(inputs))
+    match node:
+        case Window():
+            return (3,)
+        case Aggregate() | Limit() | Offset():
+            return (2,)
+        case Join(kind=kind) if kind.keeps_left or kind.keeps_right:
+            rows = 2 if claim in (Claim.PRECISE, Claim.REDUCES) else 1
+            return (rows, rows)
+        case _:
+            twice = claim in (Claim.PRECISE, Claim.REDUCES)
+            inputs = len(children(node))
+            return tuple(2 if twice and i == input else 1 for i in range(inputs))
 
 
 def apply(node: Plan, inputs: Sequence[Table], symbols: Symbols) -> tuple[Output, ...]:
-    """Return the output rows of `node` over symbolic `inputs`."""
+    """Return the output rows of `node` over symbolic `inputs`.
+
+    Over fewer of the same rows there are as many, in the same places: that two outputs are equal
+    bags shows place by place.
+    """
     match node:
-        case Filter():
-            return tuple(
-                Output(_where(row, symbols.holds(node.condition, row, {})), (_only(i, inputs[0]),))
-                for i, row in enumerate(inputs[0])
-            )
-        case Project():
-            return tuple(
-                Output(_project(node, row, symbols), (_only(i, inputs[0]),))
-                for i, row in enumerate(inputs[0])
-            )
-        case Sort():
-            return tuple(Output(row, (_only(i, inputs[0]),)) for i, row in enumerate(inputs[0]))
-        case Limit():
-            return _limit(inputs[0])
+        case Join():
+            return join(node, inputs[0], inputs[1], symbols)
+        case Union():
+            return _union(node, inputs)
         case Aggregate():
             return _aggregate(node, inputs[0], symbols)
-        case Join(kind=JoinKind.INNER):
-            return _inner(node, inputs[0], inputs[1], symbols)
-        case Join(kind=JoinKind.LEFT_SEMI):
-            return _semi(node, inputs[0], inputs[1], symbols)
+        case Window():
+            return window(node, inputs[0], symbols)
+        case Limit() | Offset():
+            return _counted(node, inputs[0])
+        case Expand():
+            return _expand(node, inputs[0], symbols)
+        case Generate():
+            return _generate(node, inputs[0], symbols)
+        case Filter() | Project() | Sort():
+            return tuple(
+                Output(_by_row(node, row, symbols), (only(i, inputs[0]),))
+                for i, row in enumerate(inputs[0])
+            )
         case _:
             raise NotImplementedError(type(node).__name__)
 
 
-def _where(row: Row, condition: Term) -> Row:
-    return Row(z3.And(row.exists, condition), row.cells, row.number)
-
-
-def _only(position: int, table: Table) -> tuple[Term, ...]:
-    return tuple(z3.And(z3.BoolVal(i == position), row.exists) for i, row in enumerate(table))
+def _by_row(node: Filter | Project | Sort, row: Row, symbols: Symbols) -> Row:
+    match node:
+        case Filter():
+            return where(row, symbols.holds(node.condition, row, {}))
+        case Project():
+            return _project(node, row, symbols)
+        case Sort():
+            return row
 
 
 def _project(node: Project, row: Row, symbols: Symbols) -> Row:
@@ -103,13 +120,64 @@ def _project(node: Project, row: Row, symbols: Symbols) -> Row:
     return Row(row.exists, cells, row.number)
 
 
-def _limit(table: Table) -> tuple[Output, ...]:
+def _counted(node: Limit | Offset, table: Table) -> tuple[Output, ...]:
     # The order of the rows is the order of the input.
-    count = z3.Int("limit")
+    count = z3.Int("count")
     outputs = []
     for i, row in enumerate(table):
         before = z3.Sum([z3.If(other.exists, 1, 0) for other in table[:i]] + [z3.IntVal(0)])
-        outputs.append(Output(_where(row, before < count), (_only(i, table),)))
+        taken = before < count if isinstance(node, Limit) else before >= count
+        outputs.append(Output(where(row, taken), (only(i, table),)))
+    return tuple(outputs)
+
+
+def _union(node: Union, inputs: Sequence[Table]) -> tuple[Output, ...]:
+    outputs = []
+    for t, (table, taken) in enumerate(zip(inputs, node.taken, strict=True)):
+        for i, row in enumerate(table):
+            cells = {
+                field.id: no_value(field.type) if id is None else row.cells[id]
+                for field, id in zip(node.columns, taken, strict=True)
+            }
+            contributes = tuple(
+                only(i, other) if u == t else nothing(other) for u, other in enumerate(inputs)
+            )
+            outputs.append(Output(replace(row, cells=cells), contributes))
+    return tuple(outputs)
+
+
+def _expand(node: Expand, table: Table, symbols: Symbols) -> tuple[Output, ...]:
+    outputs = []
+    for i, row in enumerate(table):
+        for projection in node.projections:
+            cells = {
+                field.id: symbols.evaluate(expr, row, {})
+                for field, expr in zip(node.columns, projection, strict=True)
+            }
+            outputs.append(Output(replace(row, cells=cells), (only(i, table),)))
+    return tuple(outputs)
+
+
+def _generate(node: Generate, table: Table, symbols: Symbols) -> tuple[Output, ...]:
+    outputs = []
+    for i, row in enumerate(table):
+        kept = {field.id: row.cells[field.id] for field in node.kept}
+        source = flat([symbols.evaluate(node.generator, row, {})])
+        any_made = []
+        for ordinal in range(2):
+            inputs = [*source, z3.IntVal(ordinal)]
+            made = symbols.function("generates", inputs, "boolean").value
+            cells = {
+                field.id: symbols.function(f"generated {place}", inputs, field.type)
+                for place, field in enumerate(node.generated)
+            }
+            there = where(Row(row.exists, {**kept, **cells}, row.number), made)
+            outputs.append(Output(there, (only(i, table),)))
+            any_made.append(made)
+        if node.outer:
+            nulls = {field.id: no_value(field.type) for field in node.generated}
+            alone = Row(row.exists, {**kept, **nulls}, row.number)
+            outputs.append(Output(where(alone, z3.Not(z3.Or(any_made))), (only(i, table),)))
     return tuple(outputs)
 
 
@@ -169,31 +237,3 @@ def _by_key(node: Aggregate, expr: Expr) -> Expr:
     """Return a column's expression over the grouping values, which are numbered from -1 down."""
     places = {key: Column(-1 - i, "key") for i, key in enumerate(node.keys)}
     return rewrite(expr, lambda e: e if isinstance(e, AggregateCall) else places.get(e))
-
-
-def _inner(node: Join, left: Table, right: Table, symbols: Symbols) -> tuple[Output, ...]:
-    outputs = []
-    for i, a in enumerate(left):
-        for j, b in enumerate(right):
-            pair = Row(
-                z3.And(a.exists, b.exists), {**a.cells, **b.cells}, a.number * len(right) + b.number
-            )
-            row = _where(pair, symbols.holds(node.condition, pair, {}))
-            outputs.append(Output(row, (_only(i, left), _only(j, right))))
-    return tuple(outputs)
-
-
-def _semi(node: Join, left: Table, right: Table, symbols: Symbols) -> tuple[Output, ...]:
-    outputs = []
-    for i, a in enumerate(left):
-        matches = []
-        for b in right:
-            pair = Row(a.exists, {**a.cells, **b.cells}, a.number * len(right) + b.number)
-            matches.append(z3.And(b.exists, symbols.holds(node.condition, pair, {})))
-        outputs.append(Output(_where(a, z3.Or(*matches)), (_only(i, left), tuple(matches))))
-    return tuple(outputs)
-
-
-def identical_rows(left: Row, right: Row) -> Term:
-    """Return whether nothing can tell two rows apart."""
-    return z3.And([identical(left.cells[id], right.cells[id]) for id in left.cells])

@@ -137,10 +137,9 @@ class Symbols:
 
     def _literal(self, literal: Literal) -> Cell:
         if literal.value is None:
-            value = z3.BoolVal(False) if literal.type == "boolean" else z3.IntVal(0)
-            return Cell(z3.BoolVal(True), value, z3.IntVal(0))
+            return no_value(literal.type)
         if isinstance(literal.value, bool):
-            return _boolean(z3.BoolVal(literal.value))
+            return boolean(z3.BoolVal(literal.value))
         if literal not in self.literals:  # any value: what is proven does not depend on constants
             cell = self.cell(f"literal{len(self.literals)}", literal.type)
             self.literals[literal] = Cell(z3.BoolVal(False), cell.value, cell.shade)
@@ -174,7 +173,7 @@ def _truth(expr: Compare | IsNull | IsIn | Not | And | Or, value: Callable[[Expr
         case Compare():
             return _compare(expr.op, value(expr.left), value(expr.right))
         case IsNull():
-            return _boolean(value(expr.arg).null)
+            return boolean(value(expr.arg).null)
         case IsIn():
             found = (_compare(Comparison.EQ, value(expr.arg), value(v)) for v in expr.values)
             return reduce(_or, found)
@@ -186,8 +185,15 @@ def _truth(expr: Compare | IsNull | IsIn | Not | And | Or, value: Callable[[Expr
             return reduce(_or, map(value, expr.args))
 
 
-def _boolean(value: Term) -> Cell:
+def boolean(value: Term) -> Cell:
+    """Return a truth value that is known."""
     return Cell(z3.BoolVal(False), value, z3.IntVal(0))
+
+
+def no_value(kind: DataType) -> Cell:
+    """Return the null of a type."""
+    value = z3.BoolVal(False) if kind == "boolean" else z3.IntVal(0)
+    return Cell(z3.BoolVal(True), value, z3.IntVal(0))
 
 
 def _not(cell: Cell) -> Cell:
@@ -201,12 +207,13 @@ def _or(left: Cell, right: Cell) -> Cell:
 
 def _compare(op: Comparison, left: Cell, right: Cell) -> Cell:
     if op is Comparison.SAME:
-        return _boolean(same(left, right))
+        return boolean(same(left, right))
     null = z3.Or(left.null, right.null)
     if op is Comparison.EQ:
         return Cell(null, left.value == right.value, z3.IntVal(0))
-    return Cell(null, _ORDER[op](_ordinal(left.value), _ordinal(right.value)), z3.IntVal(0))
+    return Cell(null, _ORDER[op](ordinal(left.value), ordinal(right.value)), z3.IntVal(0))
 
 
-def _ordinal(value: Term) -> Term:
+def ordinal(value: Term) -> Term:
+    """Return a value as a number, in the order of its type."""
     return z3.If(value, 1, 0) if z3.is_bool(value) else value

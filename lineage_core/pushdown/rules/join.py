@@ -1,37 +1,79 @@
-"""Inner and left semi join: on each side the rows that a partner on the other side makes part of
-the answer.
+"""Joins: on each side the rows that, with a partner or for want of one, made the output row.
 
-What the predicate says about a side goes to that side. The join condition is carried over as well:
-where the predicate binds a column of the other side to an anchor column (`r.k <=> a.k`), the anchor
-column takes its place in the condition (`l.k = r.k` becomes `l.k = a.k`). If that covers the whole
-condition the result is precise; if not, partners cannot be told, and the join's output has to be
-saved.
+What the predicate says about a side goes to that side. So does the join condition: where the
+predicate binds a column of the other side to an anchor column (`r.k <=> a.k`), the anchor column
+takes its place in the condition (`l.k = r.k` becomes `l.k = a.k`), which then holds for rows that
+have a partner. If that covers the whole condition the result is precise; if not, partners cannot be
+told, and the join's output has to be saved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from lineage_core.plan.expr import TRUE, Anchor, Column, Compare, Comparison, Expr, conj, conjuncts
-from lineage_core.plan.relation import Join, Plan, output
+from lineage_core.plan.expr import (
+    FALSE,
+    TRUE,
+    Anchor,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    IsNull,
+    conj,
+    conjuncts,
+    disj,
+)
+from lineage_core.plan.relation import Join, JoinKind, Plan, output
 from lineage_core.plan.traverse import column_ids, evaluable, substitute
+from lineage_core.pushdown.binding import bindings
 
 
 def push_join(node: Join, predicate: Expr) -> tuple[tuple[Expr, ...], ...]:
-    """Push to each side its own conjuncts, and the condition with the other side bound."""
+    """Push to each side its own conjuncts, and the condition with the other side bound.
+
+    A row without partner has nothing to do with the condition: a side whose rows are handed on
+    without one gets it only with the way out that the other side of the anchor is null. An output
+    row may then have no row of the other side; its part of the condition alone is tried first
+    there, because what is known of a row that need not be there may not be needed at all.
+    """
+    kind = node.kind
+    left = _side(node, node.left, predicate, kind.keeps_left, kind.keeps_right)
+    right = _side(node, node.right, predicate, kind.keeps_right, kind.keeps_left)
+    # What an anti join hands on has no partner: nothing on the right is part of it.
+    return (left, (FALSE, *right) if kind is JoinKind.LEFT_ANTI else right)
+
+
+def _side(node: Join, side: Plan, predicate: Expr, alone: bool, optional: bool) -> tuple[Expr, ...]:
+    """Return a side's candidates.
+
+    Args:
+        node: the join.
+        side: its left or right input.
+        predicate: on its output.
+        alone: whether a row of this side is handed on without a partner, too.
+        optional: whether an output row may have no row of this side.
+    """
     parts, condition = conjuncts(predicate), conjuncts(node.condition)
-    bound = _bindings(parts, condition)
-    return tuple(_side(side, parts, condition, bound) for side in (node.left, node.right))
-
-
-def _side(
-    side: Plan, parts: tuple[Expr, ...], condition: tuple[Expr, ...], bound: Mapping[int, Expr]
-) -> tuple[Expr, ...]:
     own = frozenset(field.id for field in output(side))
-    other = {column: anchor for column, anchor in bound.items() if column not in own}
+    said = bindings(parts)
+    other = {id: anchor for id, anchor in said.items() if id not in own}
+    partner = {id: e for id, e in _follow(said, condition).items() if id not in own}
     mine = _over(own, parts)
-    linked = _over(own, (substitute(part, other) for part in (*condition, *parts)))
-    return (_tight([*mine, *linked]), conj(mine), TRUE)
+    linked = _over(own, (substitute(part, partner) for part in condition))
+    if alone:
+        carried = conj([*mine, *_over(own, (substitute(part, other) for part in parts))])
+        absent = conj(IsNull(anchor) for anchor in other.values())
+        or_absent = disj([conj(linked), absent])
+        return (
+            carried,
+            conj([carried, or_absent]),
+            conj(mine),
+            disj([carried, conj(linked)]),  # keeps the other side's rows from becoming unmatched
+            TRUE,
+        )
+    carried = _tight([*mine, *linked, *_over(own, (substitute(part, partner) for part in parts))])
+    return (*((conj(linked),) if optional else ()), carried, conj(mine), TRUE)
 
 
 def _over(columns: frozenset[int], parts: Iterable[Expr]) -> list[Expr]:
@@ -64,17 +106,9 @@ def _column_first(part: Expr) -> Expr:
             return part
 
 
-def _bindings(parts: tuple[Expr, ...], condition: tuple[Expr, ...]) -> dict[int, Expr]:
-    """Return the columns bound to the anchor, also by way of the condition's equalities."""
-    bound: dict[int, Expr] = {}
-    for part in parts:
-        match part:
-            case Compare(Comparison.EQ | Comparison.SAME, Column(id), Anchor() as anchor):
-                bound.setdefault(id, anchor)
-            case Compare(Comparison.EQ | Comparison.SAME, Anchor() as anchor, Column(id)):
-                bound.setdefault(id, anchor)
-            case _:
-                pass
+def _follow(bound: Mapping[int, Expr], condition: tuple[Expr, ...]) -> dict[int, Expr]:
+    """Return the columns bound in partners: also those the condition equates with bound ones."""
+    followed = dict(bound)
     pairs = [
         (part.left.id, part.right.id)
         for part in condition
@@ -85,10 +119,10 @@ def _bindings(parts: tuple[Expr, ...], condition: tuple[Expr, ...]) -> dict[int,
         and part.left.type == part.right.type
     ]
     while new := [
-        (to, bound[at])
+        (to, followed[at])
         for first, second in pairs
         for at, to in ((first, second), (second, first))
-        if at in bound and to not in bound
+        if at in followed and to not in followed
     ]:
-        bound.update(new)
-    return bound
+        followed.update(new)
+    return followed
