@@ -241,9 +241,7 @@ class _Shaper:
             named = replace(named, filter=self._expr(named.filter))
         return self._window_call(expr.name, named) if isinstance(named, WindowCall) else named
 
-    def _window_call(
-        self, expr: Call | Unknown | AggregateCall | WindowCall, named: WindowCall
-    ) -> WindowCall:
+    def _window_call(self, name: str, named: WindowCall) -> WindowCall:
         """Return a window call with a frame of which only the signs of its bounds are left."""
         lower, upper = map(self._distance, (named.frame.lower, named.frame.upper))
         kept = name if name in RANKS | SHARES else named.name
