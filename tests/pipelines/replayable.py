@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from lineage_core.plan.expr import AggregateCall, FrameUnit, Unknown, WindowCall
+from lineage_core.plan.expr import TRUE, AggregateCall, FrameUnit, Unknown, WindowCall
 from lineage_core.plan.relation import (
     Aggregate,
     Expand,
@@ -99,15 +99,16 @@ def _join(plan: Join, left: Replay, right: Replay) -> Replay:
     least = min(left, right)
     if plan.kind in (JoinKind.INNER, JoinKind.LEFT_SEMI) or least is Replay.NOTHING:
         return least
-    if plan.kind.keeps_left and right is not Replay.SOME and not _is_one_row(plan.right):
+    if plan.kind.keeps_left and right is not Replay.SOME and not _is_scalar(plan):
         return Replay.NOTHING
     if plan.kind.keeps_right and left is not Replay.SOME:
         return Replay.NOTHING
     return Replay.ROWS
 
 
-def _is_one_row(plan: Plan) -> bool:
-    return isinstance(plan, Aggregate) and not plan.keys
+def _is_scalar(plan: Join) -> bool:
+    """Return whether every left row is paired with the one row that the right side always is."""
+    return plan.condition == TRUE and isinstance(plan.right, Aggregate) and not plan.right.keys
 
 
 def _steady(expr: object) -> bool:
