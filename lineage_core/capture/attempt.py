@@ -232,9 +232,7 @@ class Attempt:
         except UnsupportedError as error:
             _logger.warning("lineage will be a superset: %s", _reason(error))
             formats = dict(enumerate(source.format for source in facts.captured.sources))
-            program = infer(
-                facts.captured.plan, formats=formats, name=facts.program.target.name
-            )
+            program = infer(facts.captured.plan, formats=formats, name=facts.program.target.name)
             self._facts = replace(facts, program=program)
             return {}
 

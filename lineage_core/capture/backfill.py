@@ -125,12 +125,13 @@ def _output(spark: SparkSession, path: str, query: Query, past: Past) -> OutputR
     for source in inputs:
         _check_source(source, snapshot, past)
     relation = named(captured.plan, write.columns)
+    formats = dict(enumerate(source.format for source in captured.sources))
     return OutputRecord(
         write.dataset,
         write.mode,
         snapshot,
         relation,
-        infer(relation, name=write.dataset),
+        infer(relation, formats=formats, name=write.dataset),
         inputs,
         (),
         str(analysed.toString()),

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from typing import Any
 
 from lineage_core.capture.literals import (
@@ -24,6 +23,7 @@ from lineage_core.capture.literals import (
     read_type,
 )
 from lineage_core.plan.expr import (
+    TRUE,
     AggregateCall,
     Call,
     Column,
@@ -39,6 +39,7 @@ from lineage_core.plan.expr import (
     disj,
     is_in,
     negate,
+    same,
 )
 
 _ZONED = frozenset(
@@ -63,20 +64,6 @@ _AGGREGATES = {
 """Aggregate functions whose SQL name is not their class name in snake case."""
 
 
-@dataclass
-class Columns:
-    """The IR ids of a plan's columns, by first appearance; plans of subqueries share `numbers`."""
-
-    numbers: Iterator[int] = field(default_factory=count)
-    ids: dict[int, int] = field(default_factory=dict)
-
-    def id(self, expr_id: int) -> int:
-        """Return the IR id of the Catalyst attribute `expr_id`."""
-        if expr_id not in self.ids:
-            self.ids[expr_id] = next(self.numbers)
-        return self.ids[expr_id]
-
-
 @dataclass(frozen=True, slots=True)
 class Met:
     """A Catalyst expression met: its JSON, its operands as read, and the Java object behind it."""
@@ -97,7 +84,20 @@ class Met:
         return Unknown(snake(self.name), self.args, self.type, bool(self.java().deterministic()))
 
 
-def read(tree: list[dict[str, Any]], columns: Columns, root: Callable[[], Any]) -> Expr:
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What an expression may refer to.
+
+    Attributes:
+        ids: the column behind each Catalyst attribute.
+        subquery: gives the value of a scalar subquery, or None if it has no IR form.
+    """
+
+    ids: Mapping[int, int]
+    subquery: Callable[[Met], Expr | None]
+
+
+def read(tree: list[dict[str, Any]], scope: Scope, root: Callable[[], Any]) -> Expr:
     """Return the expression that the pre-order list `tree` holds; `root` gives its Java object."""
     parents = _parents(tree)
     chains: dict[int, list[Expr]] = {}  # operands of an And/Or below one of the same kind, by place
@@ -117,9 +117,18 @@ def read(tree: list[dict[str, Any]], columns: Columns, root: Callable[[], Any]) 
             continue
         args = tuple(arg for _, arg in taken)
         met = Met(name, node, args, partial(_java, root, parents, place))
-        stack.append((place, _read_one(met, columns)))
+        stack.append((place, _read_one(met, scope)))
     ((_, expr),) = stack
     return expr
+
+
+def size(tree: list[dict[str, Any]], place: int) -> int:
+    """Return how many elements of a pre-order list the expression at `place` takes."""
+    open_, end = 1, place
+    while open_:
+        open_ += tree[end]["num-children"] - 1
+        end += 1
+    return end - place
 
 
 def class_name(node: Mapping[str, Any]) -> str:
@@ -166,12 +175,21 @@ def _java(root: Callable[[], Any], parents: list[tuple[int, int]], place: int) -
     return java
 
 
-def _read_one(met: Met, columns: Columns) -> Expr:
-    if met.name == "AttributeReference":
-        type = read_type(met.tree["dataType"])
-        return Column(columns.id(met.tree["exprId"]["id"]), type)
+def _read_one(met: Met, scope: Scope) -> Expr:
+    match met.name:
+        case "AttributeReference":
+            return _attribute(met, scope)
+        case "ScalarSubquery":
+            return scope.subquery(met) or met.unknown()
     rule = _RULES.get(met.name)
     return (rule and rule(met)) or met.unknown()
+
+
+def _attribute(met: Met, scope: Scope) -> Expr:
+    type = read_type(met.tree["dataType"])
+    id = scope.ids.get(met.tree["exprId"]["id"])
+    # What no input offers is a value of the rows around a subquery, or nobody's.
+    return Unknown("attribute", (), type, False) if id is None else Column(id, type)
 
 
 def _literal(met: Met) -> Expr | None:
@@ -181,6 +199,18 @@ def _literal(met: Met) -> Expr | None:
 
 def _inner(met: Met) -> Expr | None:
     return met.args[0]
+
+
+def _fleeting(met: Met) -> Expr | None:
+    """What Spark takes for a constant of the query, but is another one next time."""
+    return Unknown(snake(met.name), (), met.type, False)
+
+
+def _is_null(arg: Expr) -> Expr:
+    match arg:
+        case Call("case_when", (condition, Literal(value), Literal(None))) if value is not None:
+            return negate(same(condition, TRUE))
+    return IsNull(arg)
 
 
 def _comparison(op: Comparison) -> Callable[[Met], Expr | None]:
@@ -326,8 +356,14 @@ _RULES: Mapping[str, Callable[[Met], Expr | None]] = {
     "GreaterThan": _comparison(Comparison.GT),
     "GreaterThanOrEqual": _comparison(Comparison.GE),
     "Not": lambda met: negate(met.args[0]),
-    "IsNull": lambda met: IsNull(met.args[0]),
-    "IsNotNull": lambda met: negate(IsNull(met.args[0])),
+    "IsNull": lambda met: _is_null(met.args[0]),
+    "IsNotNull": lambda met: negate(_is_null(met.args[0])),
+    "OuterReference": _fleeting,
+    "CurrentDate": _fleeting,
+    "CurrentTime": _fleeting,
+    "CurrentTimestamp": _fleeting,
+    "LocalTimestamp": _fleeting,
+    "Now": _fleeting,
     "In": _in,
     "Add": _arithmetic("add"),
     "Subtract": _arithmetic("subtract"),

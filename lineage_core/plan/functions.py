@@ -88,3 +88,14 @@ WINDOWS = RANKINGS | {"nth_value"}  # nth_value(value, n)
 
 GENERATORS = frozenset({"explode", "posexplode", "inline", "stack", "replicate_rows"})
 """The functions that make rows: the root of a Generate's expression."""
+
+GENERATORS = frozenset(
+    {
+        "explode",  # explode(array): a row per element; explode(map): key and value
+        "posexplode",  # the same, with the position from 0 before
+        "inline",  # inline(array of structs): the fields of each
+        "stack",  # stack(rows, value, ...): the values, dealt to so many rows
+        "replicate_rows",  # replicate_rows(number, value, ...): the values, so many times
+    }
+)
+"""What stands as the generator of a `Generate`, and nowhere else, in Spark's meaning."""
