@@ -90,7 +90,7 @@ def bind(
         else _ordinals(step, snapshots[number])
         for number, step in steps
     )
-    return Relations(program, snapshots, ordinals, computed, output.plan)
+    return Relations(program, snapshots, ordinals, computed, plan=output.plan)
 
 
 def _snapshot(
