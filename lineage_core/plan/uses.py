@@ -24,7 +24,6 @@ from lineage_core.plan.expr import (
     Expr,
     IsNull,
     Not,
-    Unknown,
     WindowCall,
     conjuncts,
 )
@@ -237,13 +236,24 @@ def _expand(node: Expand, below: _Known) -> _Known:
 
 
 def _generate(node: Generate, below: _Known) -> _Known:
-    made = below.of((node.generator,), Role.TRANSFORMED)
-    uses = {f.id: below.uses[f.id] for f in node.kept} | {f.id: made for f in node.generated}
-    lost = node.generated if below.lost((node.generator,)) else ()
-    unknown = (below.unknown & {f.id for f in node.kept}) | {f.id for f in lost}
-    if _always_as_many(node.generator):
-        return _Known(uses, below.decided, unknown)
-    return _Known(uses, below.decided | below.of((node.generator,), Role.FILTER), unknown)
+    uses = {column.id: below.uses[column.id] for column in node.kept}
+    unknown = below.unknown & uses.keys()
+    number, made, role = _generated(node)
+    for column, exprs in zip(node.generated, made, strict=True):
+        uses[column.id] = below.of(exprs, role)
+        if below.lost(exprs):
+            unknown |= {column.id}
+    return _Known(uses, below.decided | below.of((number,), Role.FILTER), unknown)
+
+
+def _generated(node: Generate) -> tuple[Expr, list[list[Expr]], Role]:
+    """Return what decides how many rows are made, of what each column is made, and how."""
+    match node.generator:
+        case Call(name="stack" | "replicate_rows", args=(number, *values)):
+            width = len(node.generated)
+            return number, [values[i::width] for i in range(width)], Role.VALUE
+        case generator:
+            return generator, [[generator] for _ in node.generated], Role.TRANSFORMED
 
 
 def _window(node: Window, below: _Known) -> _Known:
@@ -324,11 +334,6 @@ def _unneeded(known: _Known, condition: Expr) -> Mapping[int, Uses]:
     )
     needed = {side.id for side in sides if isinstance(side, Column)}
     return {id: uses for id, uses in known.present.items() if id not in needed}
-
-
-def _always_as_many(generator: Expr) -> bool:
-    """Whether a generator makes as many rows of one row as of any other."""
-    return isinstance(generator, Call | Unknown) and generator.name == "stack"
 
 
 _Manner: TypeAlias = frozenset[Role]

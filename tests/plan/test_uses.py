@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from lineage_core.plan.expr import (
@@ -311,22 +313,45 @@ def test_expand_gives_each_column_all_its_projections() -> None:
     }
 
 
-def generate(name: str) -> Generate:
+def generate(generator: Expr) -> Generate:
     kept = (Field(2, "b", "long"),)
     generated = (Field(90, "g", "long"), Field(91, "h", "long"))
-    return Generate(1, Unknown(name, (A,), "long", True), False, kept, generated, SCAN)
+    return Generate(1, generator, False, kept, generated, SCAN)
 
 
-def test_generated_columns_are_made_of_what_also_decides_how_many_rows_there_are() -> None:
-    found = column_lineage(generate("explode"))
+@pytest.mark.parametrize(
+    "generator", [call("explode", A), Unknown("json_tuple", (A, ONE), "long", True)]
+)
+def test_generated_columns_are_made_of_what_also_decides_how_many_rows_there_are(
+    generator: Expr,
+) -> None:
+    found = column_lineage(generate(generator))
     assert dict(found.columns) == {
         "b": uses(("b", Role.VALUE)),
         "g": uses(("a", Role.TRANSFORMED)),
         "h": uses(("a", Role.TRANSFORMED)),
     }
     assert found.rows == uses(("a", Role.FILTER))
-    assert roles(picked(generate("explode"), B)) == {9: {"a": "filter", "b": "value"}}
-    assert column_lineage(generate("stack")).rows == ()
+    assert roles(picked(generate(generator), B)) == {9: {"a": "filter", "b": "value"}}
+
+
+def test_values_that_are_dealt_to_rows_stay_values() -> None:
+    stacked = generate(call("stack", Literal(2, "integer"), A, B, C, call("add", B, ONE)))
+    assert column_lineage(stacked).rows == ()
+    assert dict(column_lineage(stacked).columns) == {
+        "b": uses(("b", Role.VALUE)),
+        "g": uses(("a", Role.VALUE), ("c", Role.VALUE)),
+        "h": uses(("b", Role.VALUE), ("b", Role.TRANSFORMED)),
+    }
+    replicated = generate(call("replicate_rows", C, A, B))
+    assert column_lineage(replicated).rows == uses(("c", Role.FILTER))
+    assert dict(column_lineage(replicated).columns)["h"] == uses(("b", Role.VALUE))
+
+
+def test_what_is_generated_of_something_unknown_is_unknown() -> None:
+    opaque = Opaque(3, "Map", "user code", (Field(1, "a", "long"), Field(2, "b", "long")), ())
+    plan = replace(generate(call("stack", ONE, A, ONE)), child=opaque)
+    assert column_lineage(plan).unknown == ("b", "g")
 
 
 WHOLE = Frame(FrameUnit.ROWS, None, None)
