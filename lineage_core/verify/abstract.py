@@ -29,6 +29,7 @@ from lineage_core.plan.expr import (
 from lineage_core.plan.relation import Field, Filter, Join, Limit, Sort, children, output
 from lineage_core.plan.traverse import column_ids, walk
 from lineage_core.pushdown.obligation import Obligation
+from lineage_core.verify.compound import compound
 from lineage_core.verify.shades import is_shaded
 
 
@@ -43,10 +44,13 @@ class Abstract:
 def abstract(obligation: Obligation) -> Abstract:
     """Return an obligation that implies the given one and mentions fewer columns and conditions."""
     if not isinstance(obligation.operator, Filter | Join | Sort | Limit):
-        return Abstract(obligation, {})
+        smaller = compound(obligation)
+        return Abstract(smaller.obligation, smaller.merged)
     slots = _slots(obligation)
     fields = {f.id: (i, f) for i, c in enumerate(children(obligation.operator)) for f in output(c)}
-    slots = _lump(slots, fields)
+    # Below a filter nothing depends on which anchor column a row is compared with.
+    anchored = isinstance(obligation.operator, Filter) and not obligation.saved
+    slots = _lump(slots, fields, anchored)
     saved = range(1, 1 + len(obligation.pushed)) if obligation.saved else range(0)
     slots, merged = _merge(slots, fields, saved)
     return Abstract(_with_slots(obligation, slots), merged)
@@ -74,12 +78,12 @@ def _with_slots(obligation: Obligation, slots: Slots) -> Obligation:
     return replace(obligation, operator=node, predicate=conj(slots[0]), pushed=pushed)
 
 
-def _lump(slots: Slots, fields: Fields) -> Slots:
+def _lump(slots: Slots, fields: Fields, anchored: bool) -> Slots:
     """Put one arbitrary predicate in place of the conditions that stand in the same slots."""
     standing: dict[Expr, set[int]] = defaultdict(set)
     for number, slot in enumerate(slots):
         for part in slot:
-            if _is_own(part, fields):
+            if _is_own(part, fields, anchored):
                 standing[part].add(number)
     lumps: dict[tuple[int, frozenset[int]], list[Expr]] = defaultdict(list)
     for part, numbers in standing.items():
@@ -93,13 +97,16 @@ def _lump(slots: Slots, fields: Fields) -> Slots:
     return [tuple(dict.fromkeys(replaced.get(part, part) for part in slot)) for slot in slots]
 
 
-def _is_own(part: Expr, fields: Fields) -> bool:
-    """Whether a conjunct is a repeatable condition on the columns of one input and nothing else."""
+def _is_own(part: Expr, fields: Fields, anchored: bool) -> bool:
+    """Whether a conjunct is a repeatable condition on the columns of one input and nothing else.
+
+    The anchor row is the same for all rows, so `anchored` conditions are conditions, too.
+    """
     ids = column_ids(part)
     if not ids or not ids <= fields.keys() or len({fields[id][0] for id in ids}) > 1:
         return False
     return not any(
-        isinstance(e, Anchor) or (isinstance(e, Unknown) and not e.deterministic)
+        (isinstance(e, Anchor) and not anchored) or (isinstance(e, Unknown) and not e.deterministic)
         for e in walk(part)
     )
 
@@ -124,6 +131,9 @@ def _merge(slots: Slots, fields: Fields, saved: range) -> tuple[Slots, dict[int,
     merged: dict[int, int] = {}
     for id, (side, field) in fields.items():
         if uses[id] and _SPECIAL not in uses[id]:
+            # Two truth values are too few to stand for any others.
+            if field.type == "boolean":
+                continue
             way = (side, is_shaded(field.type), tuple(uses[id]))
             if kept.setdefault(way, id) != id:
                 merged[id] = kept[way]
