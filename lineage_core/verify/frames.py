@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage_core.plan.expr import Literal
+from lineage_core.plan.expr import DataType, Literal
 
 RANKS = frozenset({"row_number", "rank", "dense_rank"})
 """Functions that look at the rows up to the current one and its peers, whatever their frame."""
@@ -16,3 +16,15 @@ def sign(distance: Literal) -> int:
     if distance.value == 0:
         return 0
     return -1 if str(distance.value).startswith("-") else 1
+
+
+def step(type: DataType, ascending: bool) -> str:
+    """Return the function that gives the order value at a distance, along the sort order."""
+    if type == "date":
+        return "date_add" if ascending else "date_sub"
+    return "add" if ascending else "subtract"
+
+
+def canonical_step(ascending: bool) -> str:
+    """Return the name of that function in canonical obligations, where types are gone."""
+    return "step up" if ascending else "step down"

@@ -46,7 +46,7 @@ from lineage_core.plan.traverse import rewrite, walk
 from lineage_core.plan.unique import Keys
 from lineage_core.pushdown.obligation import Obligation
 from lineage_core.verify.abstract import abstract
-from lineage_core.verify.frames import RANKS, SHARES, sign
+from lineage_core.verify.frames import RANKS, SHARES, canonical_step, sign, step
 from lineage_core.verify.shades import is_shaded
 
 _REST = "rest"
@@ -236,10 +236,21 @@ class _Shaper:
         identity = (expr.name, expr.type, *(data_type(arg) for arg in expr.args))
         number = self.functions.setdefault(identity, len(self.functions))
         args = tuple(self._expr(arg) for arg in expr.args)
-        named = replace(expr, name=f"f{number}", type=_kind(expr.type), args=args)
+        named = replace(
+            expr, name=self._step(expr) or f"f{number}", type=_kind(expr.type), args=args
+        )
         if isinstance(named, AggregateCall | WindowCall) and named.filter is not None:
             named = replace(named, filter=self._expr(named.filter))
         return self._window_call(expr.name, named) if isinstance(named, WindowCall) else named
+
+    def _step(self, expr: Expr) -> str:
+        """Return the canonical name of the function that steps to the bound of a frame."""
+        match expr:
+            case Call(name, (value, Literal() as distance)) if distance in self.distances:
+                directions = {step(data_type(value), up): up for up in (True, False)}
+                return canonical_step(directions[name]) if name in directions else ""
+            case _:
+                return ""
 
     def _window_call(self, name: str, named: WindowCall) -> WindowCall:
         """Return a window call with a frame of which only the signs of its bounds are left."""

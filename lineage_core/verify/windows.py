@@ -8,13 +8,14 @@ values stand in any order; here in that of the table, which is as good as any.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TypeAlias
 
 import z3
 
 from lineage_core.plan.expr import Call, Expr, FrameUnit, Literal, WindowCall, data_type
 from lineage_core.plan.relation import SortKey, Window
-from lineage_core.verify.frames import RANKS, SHARES, sign
+from lineage_core.verify.frames import RANKS, SHARES, canonical_step, sign
 from lineage_core.verify.symbols import Cell, Row, Symbols, Term, flat, ordinal, same
 from lineage_core.verify.tables import Output, Table
 
@@ -63,8 +64,12 @@ class _Sorted:
             ]
             for i in size
         ]
-        # How many rows of its partition stand before a row.
-        self.position = [
+
+    @cached_property
+    def position(self) -> list[Term]:
+        """How many rows of its partition stand before a row."""
+        size = range(len(self.table))
+        return [
             z3.Sum(
                 [
                     z3.If(z3.And(self.together[i][j], self._earlier(j, i)), 1, 0)
@@ -130,9 +135,7 @@ class _Sorted:
         if sign(distance) == 0:
             return self.keys[i]
         (key,) = self.node.order
-        date = data_type(key.expr) == "date"
-        up, down = ("date_add", "date_sub") if date else ("add", "subtract")
-        moved = Call(up if key.ascending else down, (key.expr, distance), data_type(key.expr))
+        moved = Call(canonical_step(key.ascending), (key.expr, distance), data_type(key.expr))
         return [self.symbols.evaluate(moved, self.table[i], {})]
 
     def value(self, call: WindowCall, i: int, frame: Sequence[Term]) -> Cell:
