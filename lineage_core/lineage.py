@@ -229,7 +229,15 @@ class LineageStore:
                 f"no captured run read {dataset}",
                 hint="row-lineage runs lists what was read; what was written can be asked backward",
             )
-        found = walk.forward(refs, lambda snapshot: _select(snapshot, where, rows, rids), hops)
+        also = []
+        if run is None:  # what was read by the name of a folder in it, or above it
+            related = walk.current(self.catalog.related_readers(dataset))
+            also = [r for r in related if r not in refs and (as_of is None or r.ended <= as_of)]
+
+        def select(snapshot: Snapshot) -> Selection:
+            return _select(snapshot, where, rows, rids)
+
+        found = walk.forward(refs, select, hops, also)
         return Answer(self.catalog.dataset(dataset), Direction.FORWARD, found)
 
     def runs(

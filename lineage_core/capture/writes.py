@@ -23,6 +23,7 @@ from lineage_core.capture.sources import (
 from lineage_core.execute.jvm import active, items, java_class, option, simple_name, some
 from lineage_core.plan.expr import Column
 from lineage_core.plan.relation import Named, Plan, Project, output
+from lineage_core.store.manifest import OVERWRITE_PARTITIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Write:
         query: the analyzed Java plan whose rows are written.
         columns: names of the written columns, in the order of the query's.
         dataset: canonical URI of the target, or a made-up name where it is no folder of files.
-        mode: `overwrite`, `append`, `errorifexists` or `ignore`.
+        mode: `overwrite`, `overwrite_partitions`, `append`, `errorifexists` or `ignore`.
         format: of the files; empty where the target is no folder of files.
         partitions: names of the partition columns.
         alias: the table's name; empty for a path.
@@ -79,7 +80,7 @@ def _files(spark: SparkSession, command: Any) -> Write:
         command.query(),
         _texts(command.outputColumnNames()),
         uri(command.outputPath()),
-        _mode(command.mode()),
+        _mode_of_files(command),
         file_format(command.fileFormat()),
         tuple(str(attribute.name()) for attribute in items(command.partitionColumns())),
         qualified_name(table.identifier()) if table is not None else "",
@@ -193,6 +194,12 @@ _RULES: Mapping[str, Callable[[SparkSession, Any], Write | None]] = {
 
 def _mode(mode: Any) -> str:
     return str(mode.name()).lower()
+
+
+def _mode_of_files(command: Any) -> str:
+    mode = _mode(command.mode())
+    some = command.dynamicPartitionOverwrite() or not command.staticPartitions().isEmpty()
+    return OVERWRITE_PARTITIONS if mode == "overwrite" and some else mode
 
 
 def _texts(names: Any) -> tuple[str, ...]:

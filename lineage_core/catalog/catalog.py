@@ -148,8 +148,9 @@ class Catalog:
     ) -> tuple[OutputRef, ...]:
         """Return the writes that a dataset's state is made of, newest first, never none.
 
-        They are the newest write and, while that is an append, the writes before it. Arguments and
-        errors are those of `writer`, which is this for datasets written as a whole.
+        They are the newest write and, while that only added to the dataset or replaced partitions
+        of it, the writes before it. Arguments and errors are those of `writer`, which is this for
+        datasets written as a whole.
         """
 
         def question(session: Session) -> tuple[OutputRef, ...]:
@@ -165,6 +166,21 @@ class Catalog:
             lambda session: outputs.writer_of_snapshot(
                 session, names.dataset(session, dataset), snapshot_id
             )
+        )
+
+    def related_writers(self, dataset: str) -> list[OutputRef]:
+        """Return all writes of a dataset, of folders in it and above it, newest first.
+
+        Any of them may have left files that are read as the dataset's.
+        """
+        return self._database.read(
+            lambda session: outputs.related_writers(session, names.dataset(session, dataset))
+        )
+
+    def related_readers(self, dataset: str) -> list[OutputRef]:
+        """Return the writes that read a dataset, folders in it or above it, newest first."""
+        return self._database.read(
+            lambda session: outputs.related_readers(session, names.dataset(session, dataset))
         )
 
     def readers(

@@ -6,12 +6,16 @@ from datetime import datetime
 from itertools import groupby
 
 from sqlalchemy import ColumnElement, Select, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from lineage_core.catalog.answers import OutputRef
 from lineage_core.catalog.models import Input, Output, Run
 from lineage_core.datasets import display
 from lineage_core.errors import AmbiguousError, NotFoundError, UnsupportedError
+from lineage_core.store.manifest import OVERWRITE_PARTITIONS
+
+_PARTIAL = ("append", OVERWRITE_PARTITIONS)
+"""Modes of writes that leave something of what was there before."""
 
 _NEWEST = (Output.ended.desc(), Output.run_id.desc(), Output.index.desc())
 
@@ -19,7 +23,7 @@ _NEWEST = (Output.ended.desc(), Output.run_id.desc(), Output.index.desc())
 def writers(
     session: Session, dataset: str, run_id: str | None, as_of: datetime | None
 ) -> tuple[OutputRef, ...]:
-    """Return the newest write of `dataset` and, while they are appends, those before it."""
+    """Return the newest write of `dataset` and, while they leave some of it, those before it."""
     if as_of is not None and as_of.tzinfo is None:
         raise UnsupportedError(
             f"the time {as_of} has no time zone", hint="give one, for example +00:00"
@@ -32,7 +36,7 @@ def writers(
     found: list[OutputRef] = []
     for output, reason in session.execute(_writes().where(*where).order_by(*_NEWEST)):
         found.append(_ref(output, reason))
-        if output.mode != "append":
+        if output.mode not in _PARTIAL:
             break
     if not found:
         nobody = f"run {run_id} never wrote" if run_id else "no captured run wrote"
@@ -64,25 +68,56 @@ def writer_of_snapshot(session: Session, dataset: str, snapshot_id: str) -> Outp
     return None if found is None else _ref(*found)
 
 
+def related_writers(session: Session, dataset: str) -> list[OutputRef]:
+    """Return all writes of `dataset`, of folders in it and of folders it lies in, newest first."""
+    query = _writes().where(_related(Output.dataset, dataset)).order_by(*_NEWEST)
+    return [_ref(output, reason) for output, reason in session.execute(query)]
+
+
+def related_readers(session: Session, dataset: str) -> list[OutputRef]:
+    """Return the writes that read `dataset`, or folders above or below, newest first."""
+    return _readers(session, _reads().where(_related(Input.dataset, dataset)))
+
+
 def readers(
     session: Session, dataset: str, run_id: str | None, snapshot_id: str | None
 ) -> list[OutputRef]:
     """Return the writes with `dataset` among their inputs, newest first."""
-    query = (
-        select(Output, Run.uncaptured, Input.ordinal)
-        .join(Run, Run.id == Output.run_id)
-        .join(Input, (Input.run_id == Output.run_id) & (Input.index == Output.index))
-        .where(Input.dataset == dataset)
-        .order_by(*_NEWEST, Input.ordinal)
-    )
+    query = _reads().where(Input.dataset == dataset)
     if run_id is not None:
         query = query.where(Output.run_id == run_id)
     if snapshot_id is not None:
         query = query.where(Input.snapshot_id == snapshot_id)
+    return _readers(session, query)
+
+
+def _reads() -> Select[Output, str, int]:
+    return (
+        select(Output, Run.uncaptured, Input.ordinal)
+        .join(Run, Run.id == Output.run_id)
+        .join(Input, (Input.run_id == Output.run_id) & (Input.index == Output.index))
+        .order_by(*_NEWEST, Input.ordinal)
+    )
+
+
+def _readers(session: Session, query: Select[Output, str, int]) -> list[OutputRef]:
     refs = []
     for (output, reason), rows in groupby(session.execute(query), key=lambda row: (row[0], row[1])):
         refs.append(_ref(output, reason, tuple(row[2] for row in rows)))
     return refs
+
+
+def _related(column: InstrumentedAttribute[str], dataset: str) -> ColumnElement[bool]:
+    """Return the condition that the column's dataset is `dataset`, or a folder above or below."""
+    scheme, _, path = dataset.rpartition("://")
+    parts = path.split("/")
+    same = ["/".join(parts[:n]) for n in range(1, len(parts) + 1)]
+    above = [f"{scheme}://{path}" for path in same] if scheme else [dataset]
+    below = (column > f"{dataset}/") & (column < f"{dataset}{_AFTER_SLASH}")
+    return column.in_(above) | below
+
+
+_AFTER_SLASH = "0"  # sorts right after a slash
 
 
 def _writes() -> Select[Output, str]:

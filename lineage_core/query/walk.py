@@ -2,15 +2,16 @@
 
 Going back, a source is followed when a captured run wrote its files; going forward, an output is
 followed when a captured run read them. Files are the same when path, size and digest are, so a
-dataset that several runs appended to is followed into each of them, with the rows that each
-wrote. What was written by a run whose lineage is missing, or cannot be addressed by row, ends the
-walk as a *gap* that says so.
+dataset that several runs added to, or wrote partitions of, is followed into each of them, with the
+rows that each wrote, also when one run names a folder and another a folder in it. What was written
+by a run whose lineage is missing, or cannot be addressed by row, or by nobody known into a dataset
+that captured runs write, ends the walk as a *gap* that says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -18,15 +19,15 @@ from lineage_core.catalog import Catalog, OutputRef
 from lineage_core.errors import NotFoundError, UncapturedError
 from lineage_core.query.answer import Part, SourceAnswer
 from lineage_core.query.evaluate import Path
-from lineage_core.query.pairing import carried, file_identity
+from lineage_core.query.pairing import carried, file_identity, in_files
 from lineage_core.query.reader import Reader
 from lineage_core.query.relations import Relations
 from lineage_core.query.selection import Rids, Selection
 from lineage_core.query.strategy import Strategy
 from lineage_core.query.strategy import relations as relations_of
-from lineage_core.snapshot import Snapshot
+from lineage_core.snapshot import DataFile, Snapshot
 from lineage_core.store.filesystem import ArtifactStore
-from lineage_core.store.manifest import OutputRecord, RunRecord
+from lineage_core.store.manifest import OVERWRITE_PARTITIONS, OutputRecord, RunRecord
 
 Select: TypeAlias = Callable[[Snapshot], Selection]
 """Binds what the user selects to the snapshot it is of."""
@@ -64,23 +65,29 @@ class Walk:
         self._as_of = as_of
         self._strategy = strategy
         self._records: dict[str, RunRecord] = {}
+        self._files_left: dict[Write, list[DataFile]] = {}
 
     def backward(
         self, refs: Iterable[OutputRef], select: Select, hops: int | None
     ) -> list[SourceAnswer]:
         """Return where the selected rows of the writes `refs` came from."""
         start: list[_Reached] = []
-        for ref in refs:
-            relations = self._relations(self._output(ref))
+        for ref in self._left(refs):
+            relations = self._bound(ref)
             start += _down(relations, select(relations.snapshots[0]), ref, None, frozenset())
         return self._follow(start, hops, self._behind)
 
     def forward(
-        self, refs: list[OutputRef], select: Select, hops: int | None
+        self,
+        refs: list[OutputRef],
+        select: Select,
+        hops: int | None,
+        also: Iterable[OutputRef] = (),
     ) -> list[SourceAnswer]:
         """Return what the selected rows went into, through the reads `refs`; newest first.
 
-        The rows are selected among those that the newest of them read.
+        The rows are selected among those that the newest of them read. They are looked for in what
+        `also` read, too: folders above or below.
         """
         newest = next((ref for ref in refs if not ref.uncaptured), refs[0])
         relations = self._relations(self._output(newest))
@@ -91,7 +98,7 @@ class Walk:
             snapshot, [Part(Path(relations, (source,), selection))], self._reader
         )
         start: list[_Reached] = []
-        for ref in refs:
+        for ref in [*refs, *also]:
             start += self._up(selected, ref, frozenset(), selection)
         return self._follow(start, hops, self._ahead)
 
@@ -117,50 +124,73 @@ class Walk:
 
     def _behind(self, at: _Reached, answer: SourceAnswer) -> tuple[list[_Reached], list[_Reached]]:
         """Return where a source ends the walk, and what the runs that wrote it read."""
-        refs = [ref for ref in self._writers(at) if (ref.run_id, ref.index) not in at.trail]
-        if not refs:
-            return [at], []
+        refs = [ref for ref in self._writers(at) if _write(ref) not in at.trail]
         rest = set(range(len(at.snapshot.files)))
+        ends: dict[str, set[int]] = {}
         further: list[_Reached] = []
-        gap = ""
         for ref in refs:
-            try:
-                relations = self._relations(self._output(ref))
-            except UncapturedError as error:
-                gap = gap or f"written by run {ref.run_id}: {error.what}"
-                continue
-            target = relations.snapshots[0]
-            shared = _shared(at.snapshot, target)
-            if not shared:
-                continue
-            if not target.has_rids:
-                gap = (
-                    gap or f"written by run {ref.run_id} as {target.format}, whose rows have no ids"
-                )
-                continue
-            rids = carried(answer.rids(), at.snapshot, target).drop_null()
-            found = _down(relations, Rids(rids), ref, answer, at.trail)
-            if found:  # what was made from no dataset ends here: it is an outermost one itself
+            written = self._output(ref).snapshot
+            shared = rest & _shared(at.snapshot, written) if written is not None else set()
+            if shared or (written is not None and written.id == at.snapshot.id):
                 rest -= shared
-            further += found
-        return self._rest(at, answer, rest, gap), further
+                gap, found = self._through(at, answer, ref, shared)
+                further += found
+                if not found:  # made from no dataset, it is an outermost one itself
+                    ends.setdefault(gap, set()).update(shared)
+            if not rest:
+                break
+        if rest:
+            ends.setdefault(self._stranger(at, refs, bool(further or ends)), set()).update(rest)
+        if not (ends or further):
+            return [at], []
+        return _ended(at, answer, ends, bool(further)), further
 
-    def _rest(self, at: _Reached, answer: SourceAnswer, rest: set[int], gap: str) -> list[_Reached]:
-        """Return what ends at a source: the rows of its files `rest` that no captured run wrote."""
-        if not rest or (not gap and len(rest) < len(at.snapshot.files) and not _any(answer, rest)):
-            return []
-        files = None if len(rest) == len(at.snapshot.files) else frozenset(rest)
-        return [_Reached(at.snapshot, at.parts, at.moment, at.trail, gap, files)]
+    def _through(
+        self, at: _Reached, answer: SourceAnswer, ref: OutputRef, shared: set[int]
+    ) -> tuple[str, list[_Reached]]:
+        """Return what the write `ref` of the files `shared` of a source read, or why not that."""
+        try:
+            relations = self._relations(self._output(ref))
+        except UncapturedError as error:
+            return f"written by run {ref.run_id}: {error.what}", []
+        target = relations.snapshots[0]
+        if not target.has_rids:
+            return f"written by run {ref.run_id} as {target.format}, whose rows have no ids", []
+        files = {file_identity(at.snapshot.files[number]) for number in shared}
+        relations = _only(relations, [f for f in target.files if file_identity(f) in files])
+        rids = carried(answer.rids(), at.snapshot, relations.snapshots[0]).drop_null()
+        return "", _down(relations, Rids(rids), ref, answer, at.trail)
+
+    def _stranger(self, at: _Reached, refs: Iterable[OutputRef], partly: bool) -> str:
+        """Return why files that no known write left are a gap; empty for an outermost dataset."""
+        own = [r for r in refs if r.dataset == at.snapshot.dataset and r.ended <= at.moment]
+        for ref in own:
+            output = self._output(ref)
+            if output.snapshot is None:
+                return f"written by run {ref.run_id}: {ref.uncaptured or output.uncaptured}"
+        if not (own or partly):
+            return ""
+        return "files of it were written by no captured run"
 
     def _ahead(self, at: _Reached, answer: SourceAnswer) -> tuple[list[_Reached], list[_Reached]]:
         """Return where an output ends the walk, and what the runs that read it wrote."""
-        if not at.snapshot.has_rids:
-            return [at], []
+        readers = self.current(self._catalog.related_readers(at.snapshot.dataset))
         further: list[_Reached] = []
-        for ref in self.current(self._catalog.readers(at.snapshot.dataset)):
-            if (ref.run_id, ref.index) not in at.trail:
-                further += self._up(answer, ref, at.trail, None)
+        for ref in readers:
+            if _write(ref) in at.trail:
+                continue
+            if not at.snapshot.has_rids:
+                if any(_shared(at.snapshot, read) for read in self._read(ref)):
+                    kind = at.snapshot.format or "something unknown"
+                    gap = f"read by run {ref.run_id} as {kind}, whose rows have no ids"
+                    return [_ended_at(at, gap)], []
+                continue
+            further += self._up(answer, ref, at.trail, None)
         return ([], further) if further else ([at], [])
+
+    def _read(self, ref: OutputRef) -> list[Snapshot]:
+        inputs = self._output(ref).inputs
+        return [inputs[number] for number in ref.inputs]
 
     def _up(
         self,
@@ -170,15 +200,16 @@ class Walk:
         direct: Selection | None,
     ) -> list[_Reached]:
         """Return the output of the write `ref`, reached from the rows of `answer` it read."""
-        behind = trail | {(ref.run_id, ref.index)}
-        output = self._output(ref)
+        behind = trail | {_write(ref)}
         try:
-            relations = self._relations(output)
+            relations = self._bound(ref)
         except UncapturedError as error:
-            if output.snapshot is None:
-                raise
+            read = self._read(ref)
+            if not any(_same_or_shared(answer.snapshot, snapshot) for snapshot in read):
+                return []
             gap = f"written by run {ref.run_id}: {error.what}"
-            return [_Reached(output.snapshot, (), ref.ended, behind, gap)]
+            written = self._output(ref).snapshot or Snapshot(ref.dataset, "", (), ())
+            return [_Reached(written, (), ref.ended, behind, gap)]
         target = relations.snapshots[0]
         parts = []
         for leaf in relations.program.sources:
@@ -202,19 +233,50 @@ class Walk:
         for ref in refs:
             if ref.dataset not in state:
                 writers = self._catalog.writers(ref.dataset, as_of=self._as_of)
-                state[ref.dataset] = {(writer.run_id, writer.index) for writer in writers}
-        return [ref for ref in refs if (ref.run_id, ref.index) in state[ref.dataset]]
+                state[ref.dataset] = {_write(writer) for writer in self._left(writers)}
+        return [ref for ref in refs if _write(ref) in state[ref.dataset]]
 
-    def _writers(self, at: _Reached) -> tuple[OutputRef, ...]:
-        """Return the writes that the snapshot may be made of, as far as runs know them."""
+    def _left(self, refs: Iterable[OutputRef]) -> list[OutputRef]:
+        """Return the writes of one state of which something is left, and note what that is.
+
+        Args:
+            refs: the writes that the state is made of, newest first.
+        """
+        replaced: set[str] = set()
+        left = []
+        for ref in refs:
+            snapshot = self._output(ref).snapshot if replaced or _replaces(ref) else None
+            if snapshot is not None and replaced:
+                files = [file for file in snapshot.files if _folder(file) not in replaced]
+                self._files_left[_write(ref)] = files
+                if not files:
+                    continue
+            left.append(ref)
+            if snapshot is not None and _replaces(ref):
+                replaced |= {_folder(file) for file in snapshot.files}
+        return left
+
+    def _bound(self, ref: OutputRef) -> Relations:
+        """Return the program of a write over what is left of its output."""
+        relations = self._relations(self._output(ref))
+        files = self._files_left.get(_write(ref))
+        return relations if files is None else _only(relations, files)
+
+    def _writers(self, at: _Reached) -> list[OutputRef]:
+        """Return the writes that may have left files of the snapshot, the likeliest first.
+
+        Files are told by their identity, so the times of runs only say where to look first.
+        """
         dataset = at.snapshot.dataset
         try:
-            state = self._catalog.writers(dataset, as_of=at.moment)
+            exact = self._catalog.writer_of_snapshot(dataset, at.snapshot.id)
         except NotFoundError:
-            return ()
-        exact = next((ref for ref in state if ref.snapshot_id == at.snapshot.id), None)
-        exact = exact or self._catalog.writer_of_snapshot(dataset, at.snapshot.id)
-        return (exact,) if exact else state
+            return []
+        if exact is not None and _write(exact) not in at.trail:
+            return [exact]
+        refs = self._catalog.related_writers(dataset)
+        later = [ref for ref in refs if ref.ended > at.moment]
+        return [ref for ref in refs if ref.ended <= at.moment] + later[::-1]
 
     def _relations(self, output: OutputRecord) -> Relations:
         return relations_of(output, self._store.uri, self._strategy)
@@ -236,7 +298,7 @@ def _down(
     trail: frozenset[Write],
 ) -> list[_Reached]:
     """Return the sources of one write, reached from the rows that `selection` selects of it."""
-    behind = trail | {(ref.run_id, ref.index)}
+    behind = trail | {_write(ref)}
     found = []
     for leaf in relations.program.sources:
         path = Path(relations, relations.program.chain(leaf), selection)
@@ -279,7 +341,45 @@ def _same_or_shared(one: Snapshot, other: Snapshot) -> bool:
     return one.id == other.id or (one.has_rids and other.has_rids and bool(_shared(one, other)))
 
 
-def _any(answer: SourceAnswer, files: set[int]) -> bool:
-    from lineage_core.query.pairing import in_files
+def _ended(
+    at: _Reached, answer: SourceAnswer, ends: Mapping[str, set[int]], follows: bool
+) -> list[_Reached]:
+    """Return what ends at a source: for each reason, its rows in the files that have it."""
+    if not at.snapshot.has_rids:
+        return [_ended_at(at, next(filter(None, ends), ""))]
+    found = []
+    for gap, files in ends.items():
+        if len(files) == len(at.snapshot.files):
+            return [_ended_at(at, gap)]
+        if _any(answer, files):
+            found.append(
+                _Reached(at.snapshot, at.parts, at.moment, at.trail, gap, frozenset(files))
+            )
+    return found if found or follows else [at]
 
+
+def _ended_at(at: _Reached, gap: str) -> _Reached:
+    return _Reached(at.snapshot, at.parts, at.moment, at.trail, gap)
+
+
+def _only(relations: Relations, files: Iterable[DataFile]) -> Relations:
+    """Return `relations` with nothing but `files` in the target."""
+    target = replace(relations.snapshots[0], files=tuple(files))
+    return replace(relations, snapshots={**relations.snapshots, 0: target})
+
+
+def _write(ref: OutputRef) -> Write:
+    return ref.run_id, ref.index
+
+
+def _replaces(ref: OutputRef) -> bool:
+    """Whether a write took the place of just those partitions that it wrote to."""
+    return ref.mode == OVERWRITE_PARTITIONS
+
+
+def _folder(file: DataFile) -> str:
+    return file.path.rpartition("/")[0]
+
+
+def _any(answer: SourceAnswer, files: set[int]) -> bool:
     return bool(in_files(answer.rids(), frozenset(files)).true_count)

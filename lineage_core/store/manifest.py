@@ -16,6 +16,9 @@ from lineage_core.snapshot import Snapshot
 
 VERSION = 1
 
+OVERWRITE_PARTITIONS = "overwrite_partitions"
+"""The mode of a write that took the place of the partitions it wrote to, and left all others."""
+
 
 class Materialize(StrEnum):
     """When the intermediates a program needs are saved."""
@@ -61,7 +64,7 @@ class OutputRecord:
 
     Attributes:
         dataset: the dataset's name, as in its snapshot.
-        mode: `overwrite`, `append`, `errorifexists` or `ignore`.
+        mode: `overwrite`, `overwrite_partitions`, `append`, `errorifexists` or `ignore`.
         snapshot: the files this write added; None when even those are unknown.
         plan: the optimised plan; None when uncaptured.
         program: its lineage program; None when uncaptured.
