@@ -36,7 +36,8 @@ def show(plan: Any, back: Any) -> Any:
 def _functions(plan: Any, pattern: Any) -> list[Any]:
     """Return the functions of the current time in a plan and its subqueries."""
     found: list[Any] = []
-    plans, expressions = [plan], []
+    plans: list[Any] = [plan]
+    expressions: list[Any] = []
     while plans or expressions:
         is_plan = not expressions
         node = plans.pop() if is_plan else expressions.pop()

@@ -17,8 +17,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lineage_core.capture.expressions import Met, Scope, class_name, read
+from lineage_core.capture.expressions import Scope, read
 from lineage_core.capture.literals import read_type
+from lineage_core.capture.met import Met, class_name
 from lineage_core.capture.sources import Source, identify
 from lineage_core.capture.subqueries import Subquery
 from lineage_core.execute.jvm import LOGICAL, items, scala_object, seq

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lineage_core.capture.expressions import by_bytes, class_name
+from lineage_core.capture.expressions import by_bytes
 from lineage_core.capture.generators import read_generate
+from lineage_core.capture.met import class_name
 from lineage_core.capture.node import Node, Tree
 from lineage_core.capture.subqueries import Free, attach
 from lineage_core.capture.windows import read_window

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lineage_core.capture.expressions import by_bytes, class_name, size
+from lineage_core.capture.expressions import by_bytes
+from lineage_core.capture.met import class_name, size
 from lineage_core.capture.node import Node, Tree
 from lineage_core.plan.expr import (
     AggregateCall,

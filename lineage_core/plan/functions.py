@@ -25,6 +25,15 @@ FUNCTIONS = frozenset(
         "coalesce",
         "greatest",
         "least",
+        # numbers
+        "floor",
+        "ceil",
+        "round",  # round(value, digits): half away from zero
+        "sqrt",
+        "exp",
+        "ln",  # null where the value is not positive
+        "power",
+        "isnan",
         # strings; positions count characters from 1
         "starts_with",
         "ends_with",
@@ -36,6 +45,20 @@ FUNCTIONS = frozenset(
         "upper",
         "lower",
         "trim",
+        "ltrim",
+        "rtrim",
+        "lpad",  # lpad(value, length, pad); `rpad` alike
+        "rpad",
+        "replace",  # replace(value, search, replacement)
+        "repeat",
+        "instr",
+        "translate",
+        "initcap",
+        "concat_ws",  # concat_ws(separator, value, ...): values that are null are left out
+        # Java's regular expressions
+        "rlike",
+        "regexp_extract",  # regexp_extract(value, pattern, group)
+        "regexp_replace",  # regexp_replace(value, pattern, replacement, position)
         # dates
         "year",
         "quarter",
@@ -44,6 +67,16 @@ FUNCTIONS = frozenset(
         "date_add",
         "date_sub",
         "date_diff",
+        "dayofweek",
+        "dayofyear",
+        "weekofyear",
+        "last_day",
+        "add_months",
+        # nested values
+        "array",
+        "map",  # map(key, value, ...)
+        "named_struct",  # named_struct(name, value, ...)
+        "get",  # get(array, position from 0): null beyond its ends
     }
 )
 
@@ -86,9 +119,6 @@ RANKINGS = frozenset(
 WINDOWS = RANKINGS | {"nth_value"}  # nth_value(value, n)
 """The functions of windows alone."""
 
-GENERATORS = frozenset({"explode", "posexplode", "inline", "stack", "replicate_rows"})
-"""The functions that make rows: the root of a Generate's expression."""
-
 GENERATORS = frozenset(
     {
         "explode",  # explode(array): a row per element; explode(map): key and value
@@ -98,4 +128,4 @@ GENERATORS = frozenset(
         "replicate_rows",  # replicate_rows(number, value, ...): the values, so many times
     }
 )
-"""What stands as the generator of a `Generate`, and nowhere else, in Spark's meaning."""
+"""The functions that make rows: the root of a Generate's expression, and nothing else."""
