@@ -26,7 +26,7 @@ from lineage_core.plan.expr import (
     conj,
     conjuncts,
 )
-from lineage_core.plan.relation import Field, Filter, Join, Limit, Sort, children, output
+from lineage_core.plan.relation import Field, Filter, Join, Limit, Offset, Sort, children, output
 from lineage_core.plan.traverse import column_ids, walk
 from lineage_core.pushdown.obligation import Obligation
 from lineage_core.verify.compound import compound
@@ -43,17 +43,27 @@ class Abstract:
 
 def abstract(obligation: Obligation) -> Abstract:
     """Return an obligation that implies the given one and mentions fewer columns and conditions."""
-    if not isinstance(obligation.operator, Filter | Join | Sort | Limit):
+    if not isinstance(obligation.operator, Filter | Join | Sort | Limit | Offset):
         smaller = compound(obligation)
         return Abstract(smaller.obligation, smaller.merged)
     slots = _slots(obligation)
     fields = {f.id: (i, f) for i, c in enumerate(children(obligation.operator)) for f in output(c)}
-    # Below a filter nothing depends on which anchor column a row is compared with.
-    anchored = isinstance(obligation.operator, Filter) and not obligation.saved
-    slots = _lump(slots, fields, anchored)
+    slots = _lump(slots, fields, _by_values(obligation))
     saved = range(1, 1 + len(obligation.pushed)) if obligation.saved else range(0)
     slots, merged = _merge(slots, fields, saved)
     return Abstract(_with_slots(obligation, slots), merged)
+
+
+def _by_values(obligation: Obligation) -> bool:
+    """Whether the operator hands on every row by its own values alone.
+
+    Then nothing depends on which anchor column a row is compared with. A sample is different: of
+    equal rows it may take one, which a key that is bound tells.
+    """
+    node = obligation.operator
+    if not isinstance(node, Filter) or obligation.saved:
+        return False
+    return all(e.deterministic for e in walk(node.condition) if isinstance(e, Unknown))
 
 
 Slots: TypeAlias = list[tuple[Expr, ...]]

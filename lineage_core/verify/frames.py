@@ -25,6 +25,8 @@ def step(type: DataType, ascending: bool) -> str:
     return "add" if ascending else "subtract"
 
 
-def canonical_step(ascending: bool) -> str:
-    """Return the name of that function in canonical obligations, where types are gone."""
-    return "step up" if ascending else "step down"
+STEP_UP, STEP_DOWN = "step up", "step down"
+"""The names of that function in canonical obligations, where types are gone: a sum, a difference.
+
+Spark fails where it does not fit the type (ANSI), so there is no such row to ask about.
+"""

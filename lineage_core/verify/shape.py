@@ -46,7 +46,7 @@ from lineage_core.plan.traverse import rewrite, walk
 from lineage_core.plan.unique import Keys
 from lineage_core.pushdown.obligation import Obligation
 from lineage_core.verify.abstract import abstract
-from lineage_core.verify.frames import RANKS, SHARES, canonical_step, sign, step
+from lineage_core.verify.frames import RANKS, SHARES, STEP_DOWN, STEP_UP, sign, step
 from lineage_core.verify.shades import is_shaded
 
 _REST = "rest"
@@ -246,9 +246,10 @@ class _Shaper:
     def _step(self, expr: Expr) -> str:
         """Return the canonical name of the function that steps to the bound of a frame."""
         match expr:
-            case Call(name, (value, Literal() as distance)) if distance in self.distances:
-                directions = {step(data_type(value), up): up for up in (True, False)}
-                return canonical_step(directions[name]) if name in directions else ""
+            case Call(called, (value, Literal() as distance)) if distance in self.distances:
+                ways = ((True, STEP_UP), (False, STEP_DOWN))
+                directions = {step(data_type(value), up): name for up, name in ways}
+                return directions.get(called, "")
             case _:
                 return ""
 

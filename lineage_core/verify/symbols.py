@@ -35,6 +35,7 @@ from lineage_core.plan.expr import (
     Unknown,
     WindowCall,
 )
+from lineage_core.verify.frames import STEP_DOWN, STEP_UP, sign
 from lineage_core.verify.shades import is_shaded
 
 Term: TypeAlias = Any  # z3's expression classes are untyped
@@ -115,6 +116,10 @@ class Symbols:
                 return anchor[expr.id]
             case Literal():
                 return self._literal(expr)
+            case Call(name=name, args=(arg, Literal() as distance)) if name in (STEP_UP, STEP_DOWN):
+                start, length = value(arg), steps(distance)
+                moved = start.value + (length if name == STEP_UP else -length)
+                return Cell(start.null, moved, start.shade)
             case Call():
                 return self.function(expr.name, flat(map(value, expr.args)), expr.type)
             case Unknown():
@@ -144,6 +149,15 @@ class Symbols:
             cell = self.cell(f"literal{len(self.literals)}", literal.type)
             self.literals[literal] = Cell(z3.BoolVal(False), cell.value, cell.shade)
         return self.literals[literal]
+
+
+def steps(distance: Literal) -> Term:
+    """Return the distance of a window frame's bound, of which only the sign is known."""
+    if sign(distance) == 0:
+        return z3.IntVal(0)
+    number = z3.Int(f"steps {distance.value}")
+    length = z3.If(number > 0, number, 1 - number)
+    return length if sign(distance) > 0 else -length
 
 
 def same(left: Cell, right: Cell) -> Term:

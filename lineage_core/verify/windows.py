@@ -15,8 +15,8 @@ import z3
 
 from lineage_core.plan.expr import Call, Expr, FrameUnit, Literal, WindowCall, data_type
 from lineage_core.plan.relation import SortKey, Window
-from lineage_core.verify.frames import RANKS, SHARES, canonical_step, sign
-from lineage_core.verify.symbols import Cell, Row, Symbols, Term, flat, ordinal, same
+from lineage_core.verify.frames import RANKS, SHARES, STEP_DOWN, STEP_UP, sign
+from lineage_core.verify.symbols import Cell, Row, Symbols, Term, flat, ordinal, same, steps
 from lineage_core.verify.tables import Output, Table
 
 _Cells: TypeAlias = Sequence[Cell]
@@ -109,11 +109,9 @@ class _Sorted:
         distance = self.position[j] - self.position[i]
         # `lag` and `lead` that ignore nulls look further until they find a value.
         further = call.ignore_nulls and lower is not None and lower == upper
-        after = (
-            [] if lower is None or (further and sign(lower) < 0) else [_steps(lower) <= distance]
-        )
+        after = [] if lower is None or (further and sign(lower) < 0) else [steps(lower) <= distance]
         before = (
-            [] if upper is None or (further and sign(upper) > 0) else [distance <= _steps(upper)]
+            [] if upper is None or (further and sign(upper) > 0) else [distance <= steps(upper)]
         )
         return z3.And(*after, *before, z3.BoolVal(True))
 
@@ -129,13 +127,13 @@ class _Sorted:
     def _bound(self, distance: Literal, i: int) -> _Cells:
         """Return the order values at a distance from those of row `i`.
 
-        Spark adds the distance or, in descending order, subtracts it; what that gives does not
-        matter here.
+        Spark adds the distance or, in descending order, subtracts it.
         """
         if sign(distance) == 0:
             return self.keys[i]
         (key,) = self.node.order
-        moved = Call(canonical_step(key.ascending), (key.expr, distance), data_type(key.expr))
+        step = STEP_UP if key.ascending else STEP_DOWN
+        moved = Call(step, (key.expr, distance), data_type(key.expr))
         return [self.symbols.evaluate(moved, self.table[i], {})]
 
     def value(self, call: WindowCall, i: int, frame: Sequence[Term]) -> Cell:
@@ -170,12 +168,3 @@ def precedes(order: Sequence[SortKey], left: _Cells, right: _Cells) -> Term:
         )
         result = z3.Or(before, z3.And(same(a, b), result))
     return result
-
-
-def _steps(distance: Literal) -> Term:
-    """Return a number of rows of which only the sign is known."""
-    if sign(distance) == 0:
-        return z3.IntVal(0)
-    steps = z3.Int(f"steps {distance.value}")
-    length = z3.If(steps > 0, steps, 1 - steps)
-    return length if sign(distance) > 0 else -length

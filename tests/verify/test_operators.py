@@ -1,4 +1,4 @@
-"""Every way an operator can make rows is proven exact where the predicate tells enough, and reduced.
+"""Every way an operator makes rows is proven exact where the predicate tells enough, and reduced.
 
 Each case says for every input what it expects: exact, or a superset; and whether `reduce` finds
 something to leave out of the input.
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import pytest
+import z3
 
 from lineage_core.plan.expr import (
     FALSE,
@@ -31,6 +32,7 @@ from lineage_core.plan.expr import (
     disj,
     same,
 )
+from lineage_core.plan.present import present
 from lineage_core.plan.relation import (
     Aggregate,
     Expand,
@@ -50,10 +52,24 @@ from lineage_core.plan.relation import (
     Union,
     Window,
     children,
+    output,
     rid_field,
 )
-from lineage_core.pushdown import Exact, push, reduce
+from lineage_core.plan.unique import keys
+from lineage_core.pushdown import (
+    RULES,
+    Claim,
+    Exact,
+    Obligation,
+    Refuted,
+    Superset,
+    always_from,
+    push,
+    reduce,
+)
 from lineage_core.verify import RememberingProver
+from lineage_core.verify.operators import apply
+from lineage_core.verify.symbols import Symbols
 
 prove = RememberingProver(None)
 
@@ -102,7 +118,7 @@ def join(kind: JoinKind, condition: Expr) -> Join:
 BAND = conj([eq(K, UK), Compare(Comparison.LT, V, UV)])
 OUTER = (JoinKind.LEFT_OUTER, JoinKind.RIGHT_OUTER, JoinKind.FULL_OUTER)
 LEFT, RIGHT, FULL = OUTER
-# With no part of the condition bound, a side whose loss may leave a row without partner stays whole.
+# With no part of the condition bound, a side whose loss may leave rows alone stays whole.
 REDUCED = (
     (JoinKind.INNER, (True, True)),
     (LEFT, (True, False)),
@@ -305,9 +321,7 @@ WINDOWS = {
     ),
     "window, ntile": Case(window(frame(None, 0, ROWS), name="ntile"), BOUND, None, ONE, ONE),
     "window, order not bound": Case(window(frame(None, 0)), bind(K, V), None, (False,), ONE),
-    "window, partition not bound": Case(
-        window(frame(None, 0)), bind(V, DAY), None, (False,), ONE
-    ),
+    "window, partition not bound": Case(window(frame(None, 0)), bind(V, DAY), None, (False,), ONE),
     "window, saved": Case(window(frame(None, 0)), bind(V), bind(V, K, DAY), ONE, (False,)),
     "window, rid saved with its partition": Case(
         window(frame(None, 0)), bind(V), bind(K, DAY, RID), ONE, (False,)
@@ -349,3 +363,240 @@ def test_reduce_leaves_out_what_it_can(name: str, extra: int) -> None:
     found = reduce(case.node, case.predicate, partial(prove, extra=extra))
     assert tuple(part != TRUE for part in found) == case.reduced[: len(found)], found
     assert FALSE not in found
+
+
+# Broken twins: what a rule would push with one mistake, and the claim that must fail.
+
+SMALL = Compare(Comparison.LT, K, Literal(3, "long"))
+U_SMALL = Compare(Comparison.LT, UK, Literal(3, "long"))
+BY_KEY = Aggregate(0, (K,), (Named(K.id, "k", K, "long"),), T)
+PLAIN = {
+    "filter": Case(Filter(0, eq(V, D), T), bind(K), None, ONE, ONE),
+    "project": Case(Project(0, (Named(30, "k", K, "long"),), T), bind(col(30)), None, ONE, ONE),
+    "aggregate": Case(BY_KEY, bind(K), None, ONE, ONE),
+    "sort": Case(Sort(0, (), True, T), bind(K), None, ONE, ONE),
+}
+EVERY = {
+    **PLAIN,
+    "limit": CASES["limit, rid"],
+    "offset": CASES["offset, rid"],
+    "expand": CASES["expand"],
+    "generate": CASES["explode, argument bound"],
+    "window": CASES["window, running"],
+    "union": CASES["union"],
+    **{kind.value: Case(join(kind, eq(K, UK)), bind(K, UK)) for kind in (JoinKind.INNER, *OUTER)},
+    **{kind.value: Case(join(kind, eq(K, UK)), bind(K)) for kind in (SEMI, ANTI, EXISTENCE)},
+}
+
+
+def claimed(case: Case, pushed: tuple[Expr, ...], input: int, claim: Claim) -> Obligation:
+    inputs = children(case.node)
+    return Obligation(
+        case.node,
+        case.predicate,
+        pushed,
+        input,
+        claim,
+        case.row is not None,
+        claim is not Claim.REDUCES,
+        tuple(keys(child) for child in inputs),
+        tuple(tuple(sorted(present(child))) for child in inputs),
+    )
+
+
+def test_every_rule_and_kind_of_join_is_among_the_cases() -> None:
+    assert {type(case.node) for case in EVERY.values()} == {kind for kind, _ in RULES}
+    assert {c.node.kind for c in EVERY.values() if isinstance(c.node, Join)} == set(JoinKind)
+
+
+@pytest.mark.parametrize("claim", Claim)
+@pytest.mark.parametrize("name", EVERY)
+def test_asking_for_more_or_for_less_is_refuted(name: str, claim: Claim) -> None:
+    """Each rule's first mistakes: a conjunct too many loses rows, none at all takes too many."""
+    case = EVERY[name]
+    right = [outcome.predicate for outcome in push(case.node, case.predicate, prove)]
+    for input, pushed in enumerate(right):
+        more = conj([pushed, (SMALL, U_SMALL)[input]])
+        wrong = TRUE if claim is Claim.PRECISE else more
+        if pushed == FALSE and claim is not Claim.PRECISE:
+            continue  # nothing on the right is lineage of what an anti join hands on
+        whole = tuple(wrong if i == input else p for i, p in enumerate(right))
+        verdict = prove(claimed(case, whole, input, claim))
+        assert isinstance(verdict, Refuted), (input, verdict)
+        assert "input 0:" in verdict.counterexample and "anchor:" in verdict.counterexample
+
+
+SAMPLED_BY_VALUE = Case(SAMPLE, bind(V))
+A_K, A_UK, A_DAY = anchor(K), anchor(UK), anchor(DAY)
+KEYS = bind(K, UK)
+LINKED_LEFT, LINKED_RIGHT = eq(K, A_UK), eq(UK, A_K)
+
+
+def both(kind: JoinKind) -> Case:
+    return Case(join(kind, eq(K, UK)), KEYS)
+
+
+def left_only(kind: JoinKind) -> Case:
+    return Case(join(kind, eq(K, UK)), bind(K))
+
+
+TWINS = {
+    "left outer: only rows with a partner": (both(LEFT), 0, LINKED_LEFT, Claim.COVERS),
+    "left outer: partners that the predicate rules out": (
+        both(LEFT),
+        1,
+        same(UK, A_UK),
+        Claim.REDUCES,
+    ),
+    "left outer: unmatched, yet rows of nulls on the right": (
+        Case(join(LEFT, eq(K, UK)), bind(K, UV)),
+        1,
+        same(UV, anchor(UV)),
+        Claim.PRECISE,
+    ),
+    "right outer: only rows with a partner": (both(RIGHT), 1, LINKED_RIGHT, Claim.COVERS),
+    "right outer: partners dropped": (both(RIGHT), 0, same(K, A_K), Claim.REDUCES),
+    "full outer: only rows with a partner, left": (both(FULL), 0, LINKED_LEFT, Claim.COVERS),
+    "full outer: only rows with a partner, right": (both(FULL), 1, LINKED_RIGHT, Claim.COVERS),
+    "full outer: partners dropped": (both(FULL), 0, same(K, A_K), Claim.REDUCES),
+    "full outer: an unmatched row taken for any of nulls": (
+        Case(join(FULL, eq(K, UK)), bind(K, V, UK, UV)),
+        0,
+        bind(K),
+        Claim.PRECISE,
+    ),
+    "anti: an empty right side": (left_only(ANTI), 1, FALSE, Claim.REDUCES),
+    "existence: an empty right side": (left_only(EXISTENCE), 1, FALSE, Claim.REPRODUCES),
+    "existence: any one partner": (
+        left_only(EXISTENCE),
+        1,
+        conj([LINKED_RIGHT, U_SMALL]),
+        Claim.COVERS,
+    ),
+    "semi: an empty right side": (left_only(SEMI), 1, FALSE, Claim.REPRODUCES),
+    "union: the other column": (
+        CASES["union"],
+        0,
+        conj([same(V, Anchor(70, "long")), same(K, Anchor(71, "string"))]),
+        Claim.COVERS,
+    ),
+    "union: a null column forgotten": (
+        CASES["union"],
+        1,
+        same(UK, Anchor(70, "long")),
+        Claim.PRECISE,
+    ),
+    "expand: one projection forgotten": (
+        CASES["expand"],
+        0,
+        conj([same(K, Anchor(80, "long")), same(V, Anchor(81, "string"))]),
+        Claim.COVERS,
+    ),
+    "expand: which projection forgotten": (
+        CASES["expand"],
+        0,
+        same(K, Anchor(80, "long")),
+        Claim.PRECISE,
+    ),
+    "generate: a generated value taken for the argument": (
+        CASES["explode, argument bound"],
+        0,
+        eq(V, Anchor(91, "string")),
+        Claim.COVERS,
+    ),
+    "window: the row alone": (CASES["window, running"], 0, bind(K, V, DAY), Claim.COVERS),
+    "window: peers forgotten": (
+        CASES["window, running"],
+        0,
+        conj([bind(K), disj([bind(V, DAY), Compare(Comparison.LT, DAY, A_DAY)])]),
+        Claim.COVERS,
+    ),
+    "window: nulls first forgotten": (
+        CASES["window, running"],
+        0,
+        conj([bind(K), disj([bind(DAY), Compare(Comparison.LT, DAY, A_DAY)])]),
+        Claim.COVERS,
+    ),
+    "window: the wrong direction": (
+        CASES["window, running"],
+        0,
+        conj([bind(K), Compare(Comparison.GE, DAY, A_DAY)]),
+        Claim.COVERS,
+    ),
+    "window: the whole partition": (CASES["window, running"], 0, bind(K), Claim.PRECISE),
+    "window: another partition": (
+        CASES["window, whole partition"],
+        0,
+        TRUE,
+        Claim.PRECISE,
+    ),
+    "window: null partitions apart": (
+        CASES["window, whole partition"],
+        0,
+        eq(K, A_K),
+        Claim.COVERS,
+    ),
+    "window: the frame alone, not the row": (
+        CASES["window, days before"],
+        0,
+        conj([bind(K), Compare(Comparison.LT, DAY, A_DAY)]),
+        Claim.COVERS,
+    ),
+    "window: a frame of rows taken for one of values": (
+        CASES["window, lag"],
+        0,
+        conj([bind(K), disj([bind(RID), Compare(Comparison.LT, RID, anchor(RID))])]),
+        Claim.PRECISE,
+    ),
+    "window: half a frame computed again": (
+        CASES["window, running"],
+        0,
+        bind(K, DAY),
+        Claim.REDUCES,
+    ),
+    "limit: computed over fewer rows": (CASES["limit, rid"], 0, bind(RID), Claim.REDUCES),
+    "offset: computed over fewer rows": (CASES["offset, rid"], 0, bind(RID), Claim.REDUCES),
+    "offset: gives its row again": (CASES["offset, rid"], 0, bind(RID), Claim.REPRODUCES),
+    "sample: the values of the row": (SAMPLED_BY_VALUE, 0, bind(V), Claim.PRECISE),
+}
+
+
+@pytest.mark.parametrize("extra", [0, 1])
+@pytest.mark.parametrize("name", TWINS)
+def test_broken_twin_is_refuted(name: str, extra: int) -> None:
+    case, input, wrong, claim = TWINS[name]
+    pushed = tuple(wrong if i == input else TRUE for i in range(len(children(case.node))))
+    verdict = prove(claimed(case, pushed, input, claim), extra=extra)
+    assert isinstance(verdict, Refuted), verdict
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_an_output_row_has_lineage_in_the_inputs_said(name: str) -> None:
+    """Held against the meaning of the operators: is there an output row made of no row of it?"""
+    node = EVERY[name].node
+    symbols = Symbols()
+    tables = [
+        [symbols.row(f"t{t}.{i}", i, [(f.id, f.type) for f in output(child)]) for i in range(2)]
+        for t, child in enumerate(children(node))
+    ]
+    outputs = apply(node, tables, symbols)
+    for input, always in enumerate(always_from(node)):
+        solver = z3.Solver()
+        solver.add(
+            z3.Or([z3.And(o.row.exists, z3.Not(z3.Or(o.contributes[input]))) for o in outputs])
+        )
+        assert (solver.check() == z3.unsat) is always, input
+
+
+def test_a_row_that_is_not_asked_for_has_no_lineage() -> None:
+    """FALSE goes down as it is: what an anti join says of its right input."""
+    for case in EVERY.values():
+        inputs = children(case.node)
+        assert push(case.node, FALSE, prove) == tuple(Exact(FALSE) for _ in inputs)
+
+
+@pytest.mark.parametrize("unit", FrameUnit)
+def test_a_superset_of_a_frame_of_rows_says_so(unit: FrameUnit) -> None:
+    (outcome,) = push(window(frame(-1, 0, unit), order=D), bind(K, D), prove)
+    assert isinstance(outcome, Superset)
+    assert ("ROWS" in outcome.why and "ties" in outcome.why) is (unit is FrameUnit.ROWS)
