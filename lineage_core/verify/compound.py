@@ -20,9 +20,10 @@ from lineage_core.plan.expr import (
     conj,
     conjuncts,
 )
-from lineage_core.plan.relation import Aggregate, Field, Named, Project, output
+from lineage_core.plan.relation import Aggregate, Field, Named, Project, Union, output
 from lineage_core.plan.traverse import anchor_ids, column_ids, substitute, walk
 from lineage_core.pushdown.obligation import Obligation
+from lineage_core.verify.branches import one_branch
 from lineage_core.verify.shades import is_shaded
 
 _CONDITION = "compound condition"
@@ -44,6 +45,8 @@ def compound(obligation: Obligation) -> Compound:
             return _project(obligation, node)
         case Aggregate() as node:
             return _aggregate(obligation, node)
+        case Union() as node:
+            return Compound(one_branch(obligation, node), {})
         case _:
             return Compound(obligation, {})
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lineage_core.plan.expr import (
+    FALSE,
     TRUE,
     AggregateCall,
     Anchor,
@@ -20,10 +21,10 @@ from lineage_core.plan.expr import (
     conj,
     same,
 )
-from lineage_core.plan.relation import Aggregate, Field, Filter, Named, Plan, Project, Values
+from lineage_core.plan.relation import Aggregate, Field, Filter, Named, Plan, Project, Union, Values
 from lineage_core.plan.traverse import substitute
 from lineage_core.pushdown import Claim, Obligation, Proved, Verdict
-from lineage_core.verify import abstract
+from lineage_core.verify import abstract, compound
 from lineage_core.verify.compound import Compound
 from lineage_core.verify.decide import decide
 from lineage_core.verify.shape import shape
@@ -120,6 +121,58 @@ def test_the_cases_prove_and_refute() -> None:
         isinstance(v, Proved) for case in OBLIGATIONS.values() for v in verdicts(*case).values()
     }
     assert outcomes == {True, False}
+
+
+A, C, E = (
+    Values(0, (Field(i, "", "long"), Field(i + 1, "", kind)))
+    for i, kind in ((30, "long"), (40, "long"), (50, "string"))
+)
+UNION = Union(
+    0,
+    (Field(0, "", "long"), Field(1, "", "long")),
+    ((30, 31), (40, 41), (50, None)),
+    (A, C, E),
+)
+POSITIVE = Compare(Comparison.GT, Column(0, "long"), Literal(0, "long"))
+
+
+def on(branch: int, predicate: Expr) -> Expr:
+    """What a predicate on the union says about an input."""
+    null = Literal(None, "long")
+    taken = {
+        i: null if id is None else Column(id, "long") for i, id in enumerate(UNION.taken[branch])
+    }
+    return substitute(predicate, taken)
+
+
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize("predicate", [bind(0), bind(0, 1), conj([bind(0), POSITIVE])])
+@pytest.mark.parametrize("wrong", [None, 0, 1, 2])
+def test_of_a_union_the_same_is_proven_as_with_all_inputs(
+    predicate: Expr, saved: bool, wrong: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = bind(0, 1) if saved else predicate
+    right = tuple(on(i, row) for i in range(3))
+    exact = tuple(
+        on(i, bind(0)) if i == wrong and predicate != bind(0) else FALSE if i == wrong else r
+        for i, r in enumerate(right)
+    )
+
+    def proven() -> set[tuple[Claim, int]]:
+        found = set()
+        for claim in Claim:
+            for i in range(3):
+                alone = tuple(exact[j] if j == i else TRUE for j in range(3))
+                pushed = exact if claim is Claim.REPRODUCES else alone
+                task = Obligation(UNION, predicate, pushed, i, claim, saved)
+                if isinstance(decide(shape(task), 0), Proved):
+                    found.add((claim, i))
+        return found
+
+    short = proven()
+    assert short
+    monkeypatch.setattr(compound, "one_branch", lambda obligation, node: obligation)
+    assert short == proven()
 
 
 @pytest.mark.parametrize("width", [4, 40])
