@@ -247,6 +247,8 @@ class _Shaper:
         """Return the canonical name of the function that steps to the bound of a frame."""
         match expr:
             case Call(called, (value, Literal() as distance)) if distance in self.distances:
+                if is_shaded(data_type(value)):
+                    return ""  # a sum of floating point numbers is none
                 ways = ((True, STEP_UP), (False, STEP_DOWN))
                 directions = {step(data_type(value), up): name for up, name in ways}
                 return directions.get(called, "")

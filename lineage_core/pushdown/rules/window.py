@@ -48,7 +48,7 @@ def push_window(node: Window, predicate: Expr) -> tuple[tuple[Expr, ...]]:
     partition = _partition(node, bound)
     made = {column.id for column in node.columns}
     own = conj(p for p in parts if evaluable(p) and not column_ids(p) & made)
-    frames = dict.fromkeys(_by_values(c.expr) for c in node.columns)
+    frames = dict.fromkeys(_by_values(c.expr, node.order) for c in node.columns)
     seen = [_inside(frame, node.order, bound) for frame in frames]
     if any(_has_current(frame) for frame in frames):
         return ((conj([partition, disj(seen)]), partition, TRUE),)
@@ -63,7 +63,7 @@ def _partition(node: Window, bound: dict[int, Expr]) -> Expr:
     )
 
 
-def _by_values(call: Expr) -> Frame:
+def _by_values(call: Expr, order: Sequence[SortKey]) -> Frame:
     """Return the smallest frame of order values that holds the frame of `call`, whatever the ties.
 
     Rows with equal order values stand in any order, and ranks say how many there are before.
@@ -75,7 +75,7 @@ def _by_values(call: Expr) -> Frame:
         return _WHOLE
     lower, upper = call.frame.lower, call.frame.upper
     if call.frame.unit is FrameUnit.RANGE:
-        return Frame(FrameUnit.RANGE, _computable(lower), _computable(upper))
+        return Frame(FrameUnit.RANGE, *(_computable(b, order) for b in (lower, upper)))
     return Frame(
         FrameUnit.RANGE,
         _HERE if _sign(lower, -1) >= 0 else None,
@@ -83,11 +83,12 @@ def _by_values(call: Expr) -> Frame:
     )
 
 
-def _computable(bound: Literal | None) -> Literal | None:
+def _computable(bound: Literal | None, order: Sequence[SortKey]) -> Literal | None:
     """Return a bound that every engine steps to as Spark does: no fractions, no intervals."""
     if bound is None or bound.value == 0:
         return bound and _HERE
-    return bound if bound.type in _INTEGERS else None
+    stepped = bound.type in _INTEGERS and data_type(order[0].expr) in (*_INTEGERS, "date")
+    return bound if stepped else None
 
 
 def _sign(bound: Literal | None, unbounded: int) -> int:
