@@ -31,8 +31,9 @@ lint: $(STAMP) ## check style with ruff
 types: $(STAMP) ## check types with mypy --strict
 	$(BIN)/mypy
 
-prove: $(STAMP) ## prove the pushdown rules with z3, and refute their broken twins
+prove: $(STAMP) ## prove the pushdown rules with z3, refute their broken twins, try 5,000 pipelines
 	$(BIN)/python -m pytest tests/verify
+	ROW_LINEAGE_TEST_PIPELINES=5000 $(BIN)/python -m pytest tests/pipelines
 
 bench: setup ## measure capture and queries on TPC-H (SCALE=1)
 	$(BIN)/python benchmarks/tpch.py --sf $(SCALE)
