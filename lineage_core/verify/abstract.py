@@ -22,12 +22,15 @@ from lineage_core.plan.expr import (
     Compare,
     Comparison,
     Expr,
+    IsNull,
+    Or,
     Unknown,
     conj,
     conjuncts,
+    disj,
 )
 from lineage_core.plan.relation import Field, Filter, Join, Limit, Offset, Sort, children, output
-from lineage_core.plan.traverse import column_ids, walk
+from lineage_core.plan.traverse import anchor_ids, column_ids, walk
 from lineage_core.pushdown.obligation import Obligation
 from lineage_core.verify.compound import compound
 from lineage_core.verify.shades import is_shaded
@@ -132,11 +135,15 @@ def _merge(slots: Slots, fields: Fields, saved: range) -> tuple[Slots, dict[int,
     """
     uses: dict[int, list[str]] = {id: [] for id in fields}
     anchors: dict[int, list[int]] = {id: [] for id in fields}
+    partner = {id: id for id in fields} if saved else _partners(slots)
     for number, slot in enumerate(slots):
-        for part in slot:
-            own = {e.id for e in walk(part) if isinstance(e, Anchor)} if number in saved else set()
-            for id in (column_ids(part) | own) & uses.keys():
+        for place, part in enumerate(slot):
+            own = anchor_ids(part) if number in saved else frozenset()
+            absent = frozenset(id for id in partner if partner[id] in _nulls(part))
+            for id in ((column_ids(part) | own) - absent) & uses.keys():
                 uses[id].append(_use(number, part, id, anchors[id], number in saved))
+            for id in absent & uses.keys():
+                uses[id].append(f"{number} absent with others of {place}")
     kept: dict[tuple[int, bool, tuple[str, ...]], int] = {}
     merged: dict[int, int] = {}
     for id, (side, field) in fields.items():
@@ -147,7 +154,47 @@ def _merge(slots: Slots, fields: Fields, saved: range) -> tuple[Slots, dict[int,
             way = (side, is_shaded(field.type), tuple(uses[id]))
             if kept.setdefault(way, id) != id:
                 merged[id] = kept[way]
+    gone = {partner[id] for id in merged if id in partner}
+    slots = [tuple(_without_nulls(part, gone) for part in slot) for slot in slots]
     return [_without(slot, merged.keys()) for slot in slots], merged
+
+
+def _partners(slots: Slots) -> dict[int, int]:
+    """Return the anchor column that a column is compared with."""
+    found: dict[int, int] = {}
+    for slot in slots:
+        for part in slot:
+            match part:
+                case Compare(Comparison.SAME, Column(id), Anchor(anchor)):
+                    found.setdefault(id, anchor)
+                case _:
+                    pass
+    return found
+
+
+def _nulls(part: Expr) -> frozenset[int]:
+    """Return the anchor columns that a conjunct allows to be null all together, and no more."""
+    if not isinstance(part, Or):
+        return frozenset()
+    groups = [arg for arg in part.args if _is_absence(arg)]
+    others = (anchor_ids(arg) for arg in part.args if arg not in groups)
+    return anchor_ids(groups[0]).difference(*others) if len(groups) == 1 else frozenset()
+
+
+def _is_absence(expr: Expr) -> bool:
+    return all(isinstance(e, IsNull) and isinstance(e.arg, Anchor) for e in conjuncts(expr))
+
+
+def _without_nulls(part: Expr, gone: Set[int]) -> Expr:
+    """Return a conjunct with the null tests of anchor columns left out that others stand for."""
+    left_out = _nulls(part) & gone
+    if not left_out or not isinstance(part, Or):
+        return part
+    groups = (
+        conj(e for e in conjuncts(arg) if not anchor_ids(e) & left_out) if _is_absence(arg) else arg
+        for arg in part.args
+    )
+    return disj(groups)
 
 
 _SPECIAL = "special"
