@@ -131,7 +131,7 @@ def found(path: Path, engine: Engine, *, origin: bool) -> Question:
     columns = range(len(path.relations.program.steps[last].columns))
     chain.needed[last].update(columns)
     prior = [exp.alias_(chain.rid(first), ORIGIN)] if origin else []
-    prior += [exp.column(value(c), table=_alias(before)) for c in sorted(chain.needed[before])]
+    prior += chain.kept(before)
     wanted = [exp.column(ORIGIN, table=_alias(before))] if origin else []
     wanted += [exp.column(value(column), table=_alias(last)) for column in columns]
     query = exp.select(*(wanted or [_one()])).from_(exp.to_table(_PRIOR, alias=_alias(before)))
@@ -157,7 +157,8 @@ class _Chain:
         self._relations = path.relations
         self._steps = path.relations.program.steps
         self._engine = engine
-        self._rids_of = rids_of
+        # Rows that were found have no place; they have the rid of the row asked about.
+        self._rids_of = rids_of - ({path.steps[0]} if isinstance(path.selection, Found) else set())
         # The edges walked, each by the step that hangs from the other.
         self._hanging = [step for step in path.steps if self._steps[step].anchor in self.needed]
         for step in self._hanging:
@@ -204,6 +205,12 @@ class _Chain:
             query = query.join(self.scan(step), on=self.link(before, step), join_type="inner")
             query = _where(query, self.alone(step))
         return query
+
+    def kept(self, step: int) -> list[Sql]:
+        """Return the columns of a step that the walked edges refer to."""
+        halves = [FILE, ROW] if step in self._rids_of else []
+        names = [*map(value, sorted(self.needed[step])), *halves]
+        return [exp.column(name, table=_alias(step)) for name in names]
 
     def rid(self, step: int) -> Sql:
         """Return the rid of a step's row: for rows that were found, that of the row asked about."""
@@ -255,15 +262,15 @@ class _Chain:
 
         def place(column: Column | Anchor) -> tuple[str, Snapshot | None, int]:
             if isinstance(column, Column):
-                return _SCANNED, snapshot, ordinals[column.id]
+                return _SCANNED, snapshot, ordinals.get(column.id, _RID_PLACE)
             ordinal = self._ordinal(anchor, column.id)
             return _alias(anchor), self._relations.snapshots.get(anchor), ordinal
 
         links = [c for c in reduced if column_ids(c) and anchor_ids(c)]
         alone = [c for c in reduced if column_ids(c) and not anchor_ids(c)]
-        used = {id for c in (*links, *alone) for id in column_ids(c)}
-        numbers = {ordinals[id] for id in ordinals.keys() & ({f.id for f in scan.columns} | used)}
-        rids = any(is_rid(f.id) for f in scan.columns)
+        used = {f.id for f in scan.columns}.union(*map(column_ids, (*links, *alone)))
+        numbers = {ordinals[id] for id in used if not is_rid(id)}
+        rids = any(map(is_rid, used))
         base = self._engine.scan(snapshot, tuple(sorted(numbers)), rids=rids)
         columns = [
             exp.alias_(
