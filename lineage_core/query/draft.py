@@ -31,6 +31,7 @@ class Draft:
         joins: what follows `table` in the FROM clause.
         conditions: the conjuncts of the WHERE clause.
         order: the order of the rows; its columns are among `columns`. Empty if there is none.
+        depth: how deep derived tables nest in the FROM clause.
     """
 
     table: exp.Table | exp.Subquery
@@ -38,6 +39,7 @@ class Draft:
     joins: tuple[exp.Join, ...] = ()
     conditions: tuple[Sql, ...] = ()
     order: tuple[Order, ...] = ()
+    depth: int = 0
 
     def offers(self, ids: Iterable[int]) -> bool:
         """Whether all columns `ids` are there as they are, without being computed."""

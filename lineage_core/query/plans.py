@@ -1,9 +1,10 @@
 """Compile a relational plan to one SELECT that gives on an engine the rows that Spark would give.
 
 Filters, projections and left-deep joins are gathered in one SELECT (a `Draft`). Where a further
-operator cannot join in, what is there becomes a common table expression, so that a plan of any
-depth is flat SQL. A computed column is never written out twice: an expression over one starts a
-new SELECT. Floats compare as in Spark (see `compile`); text compares by its bytes on all engines.
+operator cannot join in, what is there becomes a derived table, and from some depth on a common
+table expression, so that SQL never is deep. A computed column is never written out twice: an
+expression over one starts a new SELECT. Floats compare as in Spark (see `compile`); text compares
+by its bytes on all engines.
 """
 
 from __future__ import annotations
@@ -62,6 +63,11 @@ _JOIN_TYPES = {
     JoinKind.LEFT_SEMI: "semi",
     JoinKind.LEFT_ANTI: "anti",
 }
+
+
+_DEPTH = 12
+"""How deep derived tables nest. Spark resolves nested ones at once, but one common table expression
+after the other, and not more than a hundred."""
 
 
 def column_name(id: int) -> str:
@@ -170,13 +176,15 @@ class _Compiler:
         on = [self._value(part, both) for part in conjuncts(node.condition)]
         if node.exists is not None:
             found = replace(right, conditions=tuple(on)).select({})
-            return replace(left, columns={**left.columns, node.exists.id: exp.Exists(this=found)})
+            columns = {**left.columns, node.exists.id: exp.Exists(this=found)}
+            return replace(left, columns=columns, depth=max(left.depth, right.depth + 1))
         # One flat conjunction: engines look in it for equalities to hash.
         condition = exp.and_(*on, copy=False) if on else exp.true()
         join = exp.Join(this=right.table.copy(), on=condition)
         join.set("kind" if node.kind in _KINDS else "side", _JOIN_TYPES[node.kind].upper())
-        joins = (*left.joins, join)
-        return replace(both if node.kind.pairs else left, joins=joins, order=())
+        rows = both if node.kind.pairs else left
+        depth = max(left.depth, right.depth)
+        return replace(rows, joins=(*left.joins, join), order=(), depth=depth)
 
     def _union(self, node: Union, inputs: tuple[Draft, ...]) -> Draft:
         selects = []
@@ -186,21 +194,22 @@ class _Compiler:
                 f.id: self._null(f.type) if id is None else draft.columns[id] for f, id in fields
             }
             selects.append(draft.select(_named(values)))
-        return self._all_of(selects, (f.id for f in node.columns))
+        depth = max(draft.depth for draft in inputs)
+        return self._all_of(selects, (f.id for f in node.columns), depth)
 
     def _expand(self, node: Expand, child: Draft) -> Draft:
-        child = self._close(child)
+        child = self._shared(child)
         selects = []
         for values in node.projections:
             pairs = zip(node.columns, values, strict=True)
             selects.append(child.select(_named({f.id: self._value(e, child) for f, e in pairs})))
-        return self._all_of(selects, (f.id for f in node.columns))
+        return self._all_of(selects, (f.id for f in node.columns), child.depth)
 
-    def _all_of(self, selects: list[exp.Select], ids: Iterable[int]) -> Draft:
+    def _all_of(self, selects: list[exp.Select], ids: Iterable[int], depth: int) -> Draft:
         query: exp.Query = selects[0]
         for select in selects[1:]:
             query = exp.Union(this=query, expression=select, distinct=False)
-        return self._part(query, ids)
+        return self._part(query, ids, depth)
 
     def _aggregate(self, node: Aggregate, child: Draft) -> Draft:
         calls = dict.fromkeys(
@@ -219,7 +228,7 @@ class _Compiler:
         if keys:
             query = query.group_by(*(child.columns[id].copy() for id in keys.values()), copy=False)
         columns = [replace(c, expr=rewrite(c.expr, made.get)) for c in node.columns]
-        return self._project(columns, self._part(query, values))
+        return self._project(columns, self._part(query, values, child.depth))
 
     def _grouped(
         self, child: Draft, keys: Mapping[Expr, int], calls: Iterable[AggregateCall]
@@ -239,7 +248,7 @@ class _Compiler:
         values = dict(child.columns)
         for column in node.columns:
             values[column.id] = compile_window(node, column, _resolve(child), self._dialect)
-        return self._part(child.select(_named(values)), values)
+        return self._part(child.select(_named(values)), values, child.depth)
 
     def _sort(self, node: Sort, child: Draft) -> Draft:
         if not node.everywhere:
@@ -258,7 +267,7 @@ class _Compiler:
         kept = child.select(_named({field.id: child.columns[field.id] for field in node.kept}))
         args = [self._value(arg, child) for arg in operands(node.generator)]
         query = self._dialect.generate(node, args, kept, made)
-        return self._part(query, (field.id for field in node.kept + node.generated))
+        return self._part(query, (f.id for f in node.kept + node.generated), child.depth)
 
     def _value(self, expr: Expr, draft: Draft) -> Sql:
         match expr:
@@ -283,9 +292,19 @@ class _Compiler:
         query = draft.select(_named(draft.columns))
         if finish is not None:
             query = finish(draft.ordered(query))
-        return replace(self._part(query, draft.columns), order=draft.order)
+        return replace(self._part(query, draft.columns, draft.depth), order=draft.order)
 
-    def _part(self, query: exp.Query, ids: Iterable[int]) -> Draft:
+    def _part(self, query: exp.Query, ids: Iterable[int], depth: int) -> Draft:
+        """Return the rows of `query`, whose own tables nest `depth` deep, as a relation."""
+        if depth >= _DEPTH:
+            return self._common(query, ids)
+        return replace(_over(query.subquery(self._name(), copy=False), ids), depth=depth + 1)
+
+    def _shared(self, draft: Draft) -> Draft:
+        """Return the rows of `draft` as a relation that may be read several times."""
+        return self._common(draft.select(_named(draft.columns)), draft.columns)
+
+    def _common(self, query: exp.Query, ids: Iterable[int]) -> Draft:
         name = self._name()
         alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True))
         self._parts.append(exp.CTE(this=query, alias=alias))

@@ -59,14 +59,15 @@ def total(name: str, arg: Expr, type: str = "long") -> Plan:
 
 
 def window(name: str, frame: Frame, *order: Expr, args: tuple[Expr, ...] = (K,)) -> Plan:
-    return Window(5, (S,), by(*order), (Named(9, "v", WindowCall(name, args, "long", frame), "long"),), SCAN)
+    call = WindowCall(name, args, "long", frame)
+    return Window(5, (S,), by(*order), (Named(9, "v", call, "long"),), SCAN)
 
 
 def column(type: str) -> Column:
     return Column(0, type)
 
 
-SURE = {
+SURE: dict[str, Plan] = {
     "count": total("count", X),
     "max of floats": total("max", X),
     "sum of integers": total("sum", K),
@@ -81,11 +82,13 @@ SURE = {
     "first rows of equal rows": Limit(6, 3, Sort(5, by(K, S, X), True, BARE)),
     "no row but one": Limit(6, 3, Aggregate(5, (), (), SCAN)),
     "beyond": Offset(7, 2, Limit(6, 3, Sort(5, by(RID), True, SCAN))),
-    "projected": Limit(6, 3, Project(5, (Named(9, "k", K, "integer"),), Sort(4, by(RID), True, SCAN))),
+    "projected": Limit(
+        6, 3, Project(5, (Named(9, "k", K, "integer"),), Sort(4, by(RID), True, SCAN))
+    ),
     "function of unknown code": Filter(5, Unknown("udf", (K,), "boolean", True), SCAN),
 }
 
-UNSURE = {
+UNSURE: dict[str, Plan] = {
     "random": Filter(5, Unknown("rand", (), "boolean", False), SCAN),
     "random key": Sort(5, by(Unknown("rand", (), "double", False)), True, SCAN),
     "random rows": Expand(5, ((Unknown("rand", (), "double", False),),), (FIELDS[2],), SCAN),
@@ -124,7 +127,7 @@ def test_perhaps_other_rows(name: str) -> None:
 
 ARRAY = Column(3, '{"type":"array"}')
 
-UNTOLD = {
+UNTOLD: dict[str, tuple[Plan, str]] = {
     "opaque": (Opaque(5, "MapGroups", "it runs code", (), (SCAN,)), "it runs code"),
     "literals": (Values(5, FIELDS), "not recorded"),
     "code": (Filter(5, Unknown("udf", (K,), "boolean", True), SCAN), "udf"),
@@ -137,7 +140,7 @@ UNTOLD = {
     "generator": (Generate(5, Unknown("udtf", (), "", True), False, (), (), SCAN), "Generate"),
 }
 
-TOLD = {
+TOLD: dict[str, Plan] = {
     **{name: plan for name, plan in SURE.items() if "code" not in name},
     "handed on": Project(5, (Named(3, "a", ARRAY, ARRAY.type),), SCAN),
     "nested null": Project(5, (Named(3, "a", Literal(None, ARRAY.type), ARRAY.type),), SCAN),

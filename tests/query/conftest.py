@@ -62,6 +62,7 @@ ARROW = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
     "decimal(10,2)": pa.decimal128(10, 2),
+    "decimal(15,2)": pa.decimal128(15, 2),
     "decimal(38,6)": pa.decimal128(38, 6),
 }
 

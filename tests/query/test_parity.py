@@ -244,6 +244,10 @@ def _arithmetic() -> Iterator[Call]:
     yield Call("subtract", small, "decimal(11,2)")
     yield Call("multiply", small, "decimal(21,4)")
     yield Call("negative", small[:1], "decimal(10,2)")
+    yield Call("divide", small, "decimal(23,13)")
+    wide = tuple(Call("cast", (each,), "decimal(38,4)") for each in small)
+    yield Call("divide", wide, "decimal(38,6)")
+    yield Call("multiply", wide, "decimal(38,6)")
     yield Call("divide", _pair("double"), "double")
 
 

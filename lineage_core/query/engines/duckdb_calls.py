@@ -15,11 +15,9 @@ from lineage_core.errors import UnsupportedError
 from lineage_core.plan.expr import AggregateCall, DataType, Expr, Literal, WindowCall, data_type
 from lineage_core.plan.relation import Generate, place
 from lineage_core.query.compile import Clause, GroupFunction, Sql, call
+from lineage_core.query.engines import duckdb_decimals as decimals
+from lineage_core.query.engines.duckdb_decimals import MAX_PRECISION
 from lineage_core.query.types import INTEGERS, decimal_of, sql_type
-
-_HUGE = exp.DataType(this=exp.DataType.Type.INT128)
-
-_MAX_PRECISION = 38
 
 _BY_FLOATS = 11
 """Decimals of so many digits are averaged by Spark's optimizer as floats."""
@@ -68,7 +66,7 @@ def _sum(expr: AggregateCall | WindowCall, args: Sequence[Sql], clause: Clause) 
         return exp.TryCast(this=total, to=sql_type("long"))
     if decimal is None or expr.type != _wider(decimal, 10, 0):
         raise _refuse(expr)
-    if decimal[0] + 10 <= _MAX_PRECISION:
+    if decimal[0] + 10 <= MAX_PRECISION:
         return exp.TryCast(this=total, to=sql_type(expr.type))
     # DuckDB's own sums may have more digits than their type.
     most = exp.Cast(this=exp.Literal.string(_greatest(decimal[1])), to=sql_type(expr.type))
@@ -78,11 +76,11 @@ def _sum(expr: AggregateCall | WindowCall, args: Sequence[Sql], clause: Clause) 
 
 def _wider(decimal: tuple[int, int], digits: int, scale: int) -> DataType:
     precision, places = decimal[0] + digits, decimal[1] + scale
-    return f"decimal({min(precision, _MAX_PRECISION)},{min(places, _MAX_PRECISION)})"
+    return f"decimal({min(precision, MAX_PRECISION)},{min(places, MAX_PRECISION)})"
 
 
 def _greatest(scale: int) -> str:
-    digits = "9" * _MAX_PRECISION
+    digits = "9" * MAX_PRECISION
     return f"{digits[scale:]}.{digits[:scale]}" if scale else digits
 
 
@@ -101,7 +99,7 @@ def _avg(expr: AggregateCall | WindowCall, args: Sequence[Sql], clause: Clause) 
 
 
 def _avg_of_integers(expr: AggregateCall | WindowCall, arg: Sql, clause: Clause) -> Sql:
-    huge = exp.Cast(this=arg, to=_HUGE.copy())
+    huge = decimals.huge(arg)
     total = clause(_bare(expr, "sum", huge))
     size = clause(_bare(expr, "sum", call("abs", huge.copy())))
     count = clause(_bare(expr, "count", arg.copy()))
@@ -115,43 +113,10 @@ def _avg_of_integers(expr: AggregateCall | WindowCall, arg: Sql, clause: Clause)
 def _avg_of_decimals(
     expr: AggregateCall | WindowCall, arg: Sql, clause: Clause, scale: int
 ) -> Sql:
-    """Divide in whole numbers: half a unit of the result's last place is rounded away from 0."""
-    total = clause(_bare(expr, "sum", arg))
-    count = exp.Cast(this=clause(_bare(expr, "count", arg.copy())), to=_HUGE.copy())
-    digits = call("replace", _as_text(total), exp.Literal.string("."), exp.Literal.string(""))
-    units = exp.Cast(this=digits, to=_HUGE.copy())
-    ten_thousand = exp.Cast(this=exp.Literal.string("10000"), to=_HUGE.copy())
-    whole = exp.paren(exp.IntDiv(this=units, expression=_nonzero(count)))
-    rest = exp.paren(exp.Mod(this=units.copy(), expression=_nonzero(count)))
-    twice = exp.Mul(this=exp.Literal.number(2), expression=exp.paren(count.copy()))
-    doubled = exp.Mul(
-        this=exp.Mul(this=call("abs", rest), expression=exp.Literal.number(2)),
-        expression=ten_thousand.copy(),
-    )
-    nearest = exp.IntDiv(
-        this=exp.paren(exp.Add(this=doubled, expression=count.copy())),
-        expression=call("nullif", exp.paren(twice), exp.Literal.number(0)),
-    )
-    signed = exp.Mul(this=call("sign", units.copy()), expression=exp.paren(nearest))
-    value = exp.Add(this=exp.Mul(this=whole, expression=ten_thousand), expression=signed)
-    return exp.TryCast(this=_scaled(value, scale + 4), to=sql_type(expr.type))
-
-
-def _as_text(sql: Sql) -> Sql:
-    return exp.Cast(this=sql, to=sql_type("string"))
-
-
-def _nonzero(count: Sql) -> Sql:
-    return call("nullif", count.copy(), exp.Literal.number(0))
-
-
-def _scaled(units: Sql, scale: int) -> Sql:
-    """Return `units` of the last of `scale` places as a decimal."""
-    unit = exp.Cast(
-        this=exp.Literal.string(f"0.{'1':0>{scale}}"), to=sql_type(f"decimal({scale},{scale})")
-    )
-    whole = exp.Cast(this=exp.paren(units), to=sql_type(f"decimal({_MAX_PRECISION},0)"))
-    return exp.Mul(this=whole, expression=unit)
+    total = decimals.units(clause(_bare(expr, "sum", arg)))
+    count = decimals.huge(clause(_bare(expr, "count", arg.copy())))
+    units = decimals.quotient(total, count, 4)
+    return exp.TryCast(this=decimals.decimal(units, scale + 4), to=sql_type(expr.type))
 
 
 def _extreme(name: str) -> GroupFunction:
@@ -207,10 +172,10 @@ def distance(key: Expr, sql: Sql) -> Sql:
     """Return an order key as a number in which distances do not overflow; dates count in days."""
     type = data_type(key)
     if type in INTEGERS:
-        return exp.Cast(this=sql, to=_HUGE.copy())
+        return decimals.huge(sql)
     if type == "date":
         epoch = exp.Cast(this=exp.Literal.string("1970-01-01"), to=sql_type("date"))
-        return exp.Cast(this=exp.paren(exp.Sub(this=sql, expression=epoch)), to=_HUGE.copy())
+        return decimals.huge(exp.paren(exp.Sub(this=sql, expression=epoch)))
     raise UnsupportedError(
         f"the duckdb engine does not have a frame of distances of {type} in Spark's meaning",
         hint="ask with engine='spark'",

@@ -2,7 +2,7 @@
 
 Arithmetic is done in a wider type and narrowed with TRY_CAST, as a result that does not fit is
 null. Left out because the meanings differ: `upper` and `lower` (special casing of some letters),
-conversions from and to text, roundings of decimals, parts of timestamps (Spark's session time
+conversions from and to text, parts of timestamps (Spark's session time
 zone).
 """
 
@@ -15,6 +15,7 @@ from sqlglot import exp
 from lineage_core.errors import UnsupportedError
 from lineage_core.plan.expr import Call, DataType, Literal, data_type
 from lineage_core.query.compile import Dialect, Function, Sql, call, literal
+from lineage_core.query.engines import duckdb_decimals as decimals
 from lineage_core.query.engines.duckdb_calls import (
     AGGREGATE_FUNCTIONS,
     WINDOW_FUNCTIONS,
@@ -86,8 +87,9 @@ def _decimal_arithmetic(expr: Call, operator: type[exp.Binary], args: Sequence[S
     (p1, s1), (p2, s2) = (_precision_of(expr, data_type(arg)) for arg in expr.args)
     scale = max(s1, s2)
     scales = (s1, s2) if operator is exp.Mul else (scale, scale)
-    whole = p1 - s1 + p2 - s2 if operator is exp.Mul else max(p1 - s1, p2 - s2)
-    if whole + (s1 + s2 if operator is exp.Mul else scale) + 1 > _MAX_PRECISION:
+    whole = max(p1 - s1, p2 - s2)
+    # A product of more digits than there can be is an error of the query, if it is met at all.
+    if s1 + s2 > _MAX_PRECISION if operator is exp.Mul else whole + scale + 1 > _MAX_PRECISION:
         raise _refuse(expr, " (more than 38 digits)")
     # As wide as can be: in a narrower type DuckDB's own result may overflow, which is an error.
     left, right = (sql_type(f"decimal({_MAX_PRECISION},{scale})") for scale in scales)
@@ -105,6 +107,8 @@ def _precision_of(expr: Call, type: DataType) -> tuple[int, int]:
 
 def _divide(operator: type[exp.Binary]) -> Function:
     def build(expr: Call, args: Sequence[Sql]) -> Sql:
+        if operator is exp.Div and decimal_of(expr.type) is not None:
+            return _divide_decimals(expr, args)
         same = {data_type(arg) for arg in expr.args} == {expr.type}
         fits = expr.type in FLOATS or (operator is exp.Mod and expr.type in INTEGERS)
         if not (same and fits):
@@ -118,6 +122,23 @@ def _divide(operator: type[exp.Binary]) -> Function:
         return exp.paren(operator(this=args[0], expression=divisor))
 
     return build
+
+
+def _divide_decimals(expr: Call, args: Sequence[Sql]) -> Sql:
+    (_, s1), (_, s2) = (_precision_of(expr, data_type(arg)) for arg in expr.args)
+    _, scale = _precision_of(expr, expr.type)
+    shift = scale + s2 - s1
+    if not 0 <= shift <= _MAX_PRECISION:
+        raise _refuse(expr)
+    dividend, divisor = map(decimals.units, args)
+    units = decimals.quotient(dividend, divisor, shift)
+    # Spark rounds to 39 places first; with a divisor of so many digits that could be seen.
+    most = decimals.power(_MAX_PRECISION - scale)
+    small = exp.LT(this=call("abs", divisor.copy()), expression=most)
+    null = exp.Is(this=divisor.copy(), expression=exp.null())
+    refused = call("error", exp.Literal.string("a quotient of decimals is rounded twice"))
+    value = exp.Case().when(null, exp.null()).when(small, units).else_(refused)
+    return _try(decimals.decimal(value, scale), expr.type)
 
 
 def _sign(build_wide: Callable[[Sql], Sql]) -> Function:
