@@ -96,9 +96,11 @@ class _Setting:
     def keys(self) -> Iterator[Term]:
         """No two rows of an input agree on a key of it; what is always present is not null."""
         for table, ids in zip(self.inputs, self.obligation.present, strict=False):
-            yield from (z3.Not(row.cells[id].null) for row in table for id in ids)
+            # Abstraction may have put another input in place of one whose rows play no part.
+            known = [id for id in ids if id in table[0].cells]
+            yield from (z3.Not(row.cells[id].null) for row in table for id in known)
         for table, unique in zip(self.inputs, self.obligation.keys, strict=False):
-            for key in unique:
+            for key in (key for key in unique if key <= table[0].cells.keys()):
                 for a, b in combinations(table, 2):
                     agree = [same(a.cells[id], b.cells[id]) for id in sorted(key)]
                     yield z3.Not(z3.And(a.exists, b.exists, *agree))
