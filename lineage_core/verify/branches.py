@@ -27,11 +27,15 @@ def one_branch(obligation: Obligation, node: Union) -> Obligation:
     premise = obligation.premise and obligation.claim is Claim.PRECISE
     if not obligation.saved and not premise:
         return replace(alone, premise=False)
-    # An arbitrary row stands for a row of any other input, whichever columns that has.
+    # An arbitrary row stands for a row of any other input, whichever of the columns that has.
+    rest = [taken for i, taken in enumerate(node.taken) if i != obligation.input]
     fields = tuple(Field(_OTHERS - i, "", f.type) for i, f in enumerate(node.columns))
-    others = Values(0, fields)
+    has = tuple(
+        None if all(taken[i] is None for taken in rest) else field.id
+        for i, field in enumerate(fields)
+    )
     own, taken = node.inputs[obligation.input], node.taken[obligation.input]
-    both = replace(node, inputs=(own, others), taken=(taken, tuple(f.id for f in fields)))
+    both = replace(node, inputs=(own, Values(0, fields)), taken=(taken, has))
     keys = (*alone.keys, ()) if alone.keys else ()
     return replace(alone, operator=both, pushed=(*alone.pushed, TRUE), keys=keys)
 
@@ -47,6 +51,7 @@ def _restricted(obligation: Obligation, node: Union, kept: Sequence[int]) -> Obl
         pushed=tuple(obligation.pushed[i] for i in kept),
         input=about,
         keys=tuple(obligation.keys[i] for i in kept) if obligation.keys else (),
+        present=tuple(obligation.present[i] for i in kept) if obligation.present else (),
     )
 
 
@@ -57,11 +62,13 @@ def _unlike(obligation: Obligation, node: Union) -> list[int]:
         fields = output(child)
         position = {field.id: i for i, field in enumerate(fields)}
         unique = obligation.keys[number] if obligation.keys else ()
+        filled = obligation.present[number] if obligation.present else ()
         kind = (
             tuple(field.type for field in fields),
             tuple(None if id is None else position[id] for id in taken),
             _placed(obligation.pushed[number], position),
             frozenset(frozenset(position[id] for id in key) for key in unique),
+            frozenset(position[id] for id in filled),
         )
         kinds.setdefault(kind, number)
     return list(kinds.values())

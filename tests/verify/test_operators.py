@@ -252,8 +252,8 @@ ROWWISE = {
     "union": Case(UNION, bind(col(70), col(71, "string"))),
     "union, one column": Case(UNION, bind(col(71, "string"))),
     "union, rids saved": Case(UNION, bind(col(70)), bind(col(72), col(73))),
-    "union, a rid that two rows may have": Case(
-        UNION, bind(col(70)), bind(col(72)), exact=(False, False)
+    "union, the rid of one input saved": Case(
+        UNION, bind(col(70)), bind(col(72)), exact=(True, False)
     ),
     "expand": Case(ROLLUP, bind(col(80), col(81, "string"), col(82)), None, ONE, ONE),
     "expand, one column": Case(ROLLUP, bind(col(81, "string")), None, ONE, ONE),
