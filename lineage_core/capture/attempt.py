@@ -28,6 +28,7 @@ from lineage_core.infer import COMPUTE, infer
 from lineage_core.plan.program import LineageProgram, StepKind
 from lineage_core.plan.relation import Plan
 from lineage_core.plan.repeat import unrepeatable
+from lineage_core.plan.ties import ordered_limits
 from lineage_core.plan.traverse import nodes
 from lineage_core.snapshot import ColumnType, Snapshot
 from lineage_core.store.manifest import Artifact, Materialize, OutputRecord, Timing
@@ -156,19 +157,25 @@ class Attempt:
         with self._timed("sources"):
             listings = sources.list_all(self.spark, captured.sources, captured.leaves)
         with self._timed("infer"):
-            program = infer(
-                plan,
-                ways=_WAYS[self.wish],
-                savable=self._savable(captured),
-                formats=dict(enumerate(source.format for source in captured.sources)),
-                name=write.dataset,
-            )
+            captured = replace(captured, plan=plan)
+            program = self._infer(captured, _WAYS[self.wish], write.dataset)
         types = sources.column_types(write.query.schema())
         columns = tuple(
             ColumnType(name, column.type) for name, column in zip(write.columns, types, strict=True)
         )
-        captured = replace(captured, plan=plan)
         self._facts = _Facts(captured, listings, program, columns)
+
+    def _infer(
+        self, captured: CapturedPlan, ways: tuple[StepKind, ...], name: str
+    ) -> LineageProgram:
+        return infer(
+            captured.plan,
+            ways=ways,
+            savable=self._savable(captured),
+            formats=dict(enumerate(source.format for source in captured.sources)),
+            decided=ordered_limits(captured.plan),
+            name=name,
+        )
 
     def _savable(self, captured: CapturedPlan) -> Callable[[Plan], bool]:
         """Return which operators' output can be saved, in the user's job or after it."""
@@ -231,8 +238,7 @@ class Attempt:
             }
         except UnsupportedError as error:
             _logger.warning("lineage will be a superset: %s", _reason(error))
-            formats = dict(enumerate(source.format for source in facts.captured.sources))
-            program = infer(facts.captured.plan, formats=formats, name=facts.program.target.name)
+            program = self._infer(facts.captured, COMPUTE, facts.program.target.name)
             self._facts = replace(facts, program=program)
             return {}
 

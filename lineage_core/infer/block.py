@@ -71,8 +71,8 @@ def hidden(node: Plan) -> dict[int, Field]:
     """Return, by id, the columns that tell the input rows of `node` even if it does not offer them.
 
     These are the columns that the join conditions of its block compare, an aggregate's grouping
-    columns, a window's partition and order columns, what a projection computes from, and for a
-    limit all columns its rows had.
+    columns, a window's partition and order columns, what a projection or a generator computes from,
+    and for a limit all columns its rows had.
     """
     match node:
         case Join():
@@ -80,7 +80,11 @@ def hidden(node: Plan) -> dict[int, Field]:
         case Aggregate():
             keys = {key.id for key in node.keys if isinstance(key, Column)}
             return {f.id: f for f in output(node.child) if f.id in keys}
-        case Project() | Window() | Expand() | Generate():
+        case Window():
+            exprs = (*node.partition, *(key.expr for key in node.order))
+            placed = {id for expr in exprs for id in column_ids(expr)}
+            return {f.id: f for f in output(node.child) if f.id in placed}
+        case Project() | Expand() | Generate():
             return {f.id: f for f in output(node.child)}
         case Limit() | Offset():
             return {f.id: f for below in block(node) for f in output(below)}

@@ -10,7 +10,7 @@ it was made of, which tell the rows of every scan in its block at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lineage_core.infer.block import hidden, joins, rids
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison, Expr, conj, conjuncts, same
@@ -29,6 +29,7 @@ class Cut:
     """An intermediate: the operator it is the output of, its columns, what goes to each input.
 
     `reduced` are, for a computed one, by place of the scans below: what is enough of them.
+    `assumed` are the places of the limits below at whose boundary no rows may tie.
     """
 
     kind: StepKind
@@ -36,6 +37,7 @@ class Cut:
     columns: tuple[Field, ...]
     outcomes: tuple[Outcome, ...]
     reduced: tuple[tuple[int, Expr], ...] = ()
+    assumed: frozenset[int] = frozenset()
 
 
 def cut(
@@ -46,6 +48,7 @@ def cut(
     *,
     premise: bool,
     formats: Mapping[int, str] | None,
+    decided: frozenset[int] = frozenset(),
 ) -> Cut | None:
     """Return how having the output of `node` makes pushing exact; None where it does not.
 
@@ -59,6 +62,7 @@ def cut(
         prove: answers obligations.
         premise: whether some output row is known to satisfy `predicate`.
         formats: the format of each source, by number; all Parquet if None.
+        decided: places of limits at whose boundary no rows are assumed to tie.
     """
     keys = hidden(node)
     computed = kind is StepKind.COMPUTED
@@ -66,14 +70,17 @@ def cut(
     widened = widen(node, keys.keys() | carried.keys())
     found = None
     for columns in _choices(widened, predicate, keys, computed=computed):
-        if computed and _cannot_compute(widened, columns, formats):
+        needed = prune(widened, {f.id for f in columns})
+        if computed and _cannot_compute(needed, formats, decided):
             continue
         row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in columns)
         outcomes = push(widened, predicate, prove, row=row, premise=premise)
         found = Cut(kind, widened, columns, outcomes)
         if all(isinstance(outcome, Exact) for outcome in outcomes):
-            reduced = _reduced(widened, predicate, prove) if computed else ()
-            return Cut(kind, widened, columns, outcomes, reduced)
+            if not computed:
+                return found
+            reduced = _reduced(widened, predicate, prove)
+            return replace(found, reduced=reduced, assumed=_assumed(needed, decided))
     if found is None or computed or not isinstance(node, Limit | Offset):
         return None
     tells_more = any(f.id not in column_ids(predicate) for f in found.columns)
@@ -81,13 +88,18 @@ def cut(
 
 
 def _cannot_compute(
-    node: Plan, columns: tuple[Field, ...], formats: Mapping[int, str] | None
+    needed: Plan, formats: Mapping[int, str] | None, decided: frozenset[int]
 ) -> bool:
-    needed = prune(node, {f.id for f in columns})
     scans = (scan for scan in nodes(needed) if isinstance(scan, Scan))
     if formats is not None and not all(formats[scan.source] for scan in scans):
         return True
-    return bool(uncomputable(needed) or unrepeatable(needed))
+    return bool(uncomputable(needed) or unrepeatable(needed, decided))
+
+
+def _assumed(needed: Plan, decided: frozenset[int]) -> frozenset[int]:
+    """Return those of the decided limits that the plan itself does not decide."""
+    limits = {node.at for node in nodes(needed) if isinstance(node, Limit | Offset)} & decided
+    return frozenset(at for at in limits if unrepeatable(needed, limits - {at}))
 
 
 def _choices(

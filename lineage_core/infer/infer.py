@@ -10,14 +10,15 @@ with a superset that says from where.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from lineage_core.infer.cut import Cut, cut
 from lineage_core.plan.expr import TRUE, Anchor, Column, Expr, conj, conjuncts, same
 from lineage_core.plan.program import LineageProgram, Step, StepKind
 from lineage_core.plan.relation import (
-    Aggregate,
     Field,
+    Limit,
+    Offset,
     Plan,
     Scan,
     Values,
@@ -26,10 +27,11 @@ from lineage_core.plan.relation import (
     place,
     rid_field,
 )
+from lineage_core.plan.ties import as_filter
 from lineage_core.plan.traverse import anchor_ids, column_ids
 from lineage_core.plan.types import is_comparable
 from lineage_core.plan.unique import keys
-from lineage_core.pushdown import Exact, Outcome, Prover, Refused, push
+from lineage_core.pushdown import Exact, Outcome, Prover, Refused, always_from, push
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ def infer(
     ways: tuple[StepKind, ...] = COMPUTE,
     savable: Callable[[Plan], bool] = lambda _: True,
     formats: Mapping[int, str] | None = None,
+    decided: frozenset[int] = frozenset(),
     name: str = "output",
     prove: Prover | None = None,
 ) -> LineageProgram:
@@ -68,6 +71,8 @@ def infer(
         savable: whether the output of an operator can be saved.
         formats: the format of each source, by number: only `parquet` has rids, and nothing can be
             read again where it is not known (empty). All are Parquet by default.
+        decided: places of limits at whose boundary no rows are assumed to tie, as far as that helps
+            (`plan.ties`); the program says which it assumed.
         name: name of the target.
         prove: the prover; z3 by default (loaded only here: not every reader of programs needs it).
     """
@@ -79,7 +84,7 @@ def infer(
     steps = [Step(StepKind.TARGET, -1, TRUE, target, plan.at, name)]
     compared = [f for f in target if is_comparable(f.type)]
     row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in compared)
-    inference = _Inference(ways, savable, formats, prove, steps)
+    inference = _Inference(ways, savable, formats, decided, prove, steps)
     stack = [_Frame(plan, 0, row, (), True)]
     while stack:
         frame = stack.pop()
@@ -95,7 +100,7 @@ def infer(
             replace(s, superset=(blur, *s.superset)) if s.kind is StepKind.SOURCE else s
             for s in steps
         ]
-    return _project(LineageProgram(tuple(steps)))
+    return _project(LineageProgram(tuple(steps), tuple(sorted(inference.assumed))))
 
 
 def _blur(plan: Plan, compared: list[Field]) -> str:
@@ -136,24 +141,28 @@ class _Inference:
     ways: tuple[StepKind, ...]
     savable: Callable[[Plan], bool]
     formats: Mapping[int, str] | None
+    decided: frozenset[int]
     prove: Prover
     steps: list[Step]
+    assumed: set[int] = field(default_factory=set)
 
     def push(self, frame: _Frame) -> list[_Frame]:
         node = frame.node
         outcomes = push(node, frame.predicate, self.prove, premise=frame.exists)
-        # The one row of an aggregate without grouping columns is there even without any input.
-        exists = not isinstance(node, Aggregate) or bool(node.keys)
+        if isinstance(node, Limit | Offset) and node.at in self.decided and not _exact(outcomes):
+            decided = push(as_filter(node), frame.predicate, self.prove, premise=frame.exists)
+            if _exact(decided):
+                self.assumed.add(node.at)
+                outcomes = decided
         # Below a superset nothing becomes exact again, so nothing is worth having there.
-        if not frame.superset and not all(isinstance(o, Exact) for o in outcomes):
+        if not frame.superset and not _exact(outcomes):
             found = self.cut(frame)
             if found is not None:
                 self.steps.append(_step(frame, found))
-                inputs = zip(children(found.node), found.outcomes, strict=True)
-                return [_below(*pair, len(self.steps) - 1, (), exists) for pair in inputs]
-        inputs = zip(children(node), outcomes, strict=True)
-        exists = exists and frame.exists
-        return [_below(*pair, frame.anchor, frame.superset, exists) for pair in inputs]
+                self.assumed.update(found.assumed)
+                known = replace(frame, anchor=len(self.steps) - 1, exists=True)
+                return _below(known, found.node, found.outcomes)
+        return _below(frame, node, outcomes)
 
     def cut(self, frame: _Frame) -> Cut | None:
         for kind in self.ways:
@@ -166,10 +175,15 @@ class _Inference:
                 self.prove,
                 premise=frame.exists,
                 formats=self.formats,
+                decided=self.decided,
             )
             if found is not None:
                 return found
         return None
+
+
+def _exact(outcomes: tuple[Outcome, ...]) -> bool:
+    return all(isinstance(outcome, Exact) for outcome in outcomes)
 
 
 def _step(frame: _Frame, found: Cut) -> Step:
@@ -184,13 +198,16 @@ def _step(frame: _Frame, found: Cut) -> Step:
     )
 
 
-def _below(
-    child: Plan, outcome: Outcome, anchor: int, superset: tuple[str, ...], exists: bool
-) -> _Frame:
-    """Return the frame of an operator's input."""
-    predicate = TRUE if isinstance(outcome, Refused) else outcome.predicate
-    why = () if isinstance(outcome, Exact) else (outcome.why,)
-    return _Frame(child, anchor, predicate, tuple(dict.fromkeys((*superset, *why))), exists)
+def _below(frame: _Frame, node: Plan, outcomes: tuple[Outcome, ...]) -> list[_Frame]:
+    """Return the frames of an operator's inputs."""
+    frames = []
+    for child, outcome, always in zip(children(node), outcomes, always_from(node), strict=True):
+        predicate = TRUE if isinstance(outcome, Refused) else outcome.predicate
+        why = () if isinstance(outcome, Exact) else (outcome.why,)
+        superset = tuple(dict.fromkeys((*frame.superset, *why)))
+        exists = always and frame.exists
+        frames.append(_Frame(child, frame.anchor, predicate, superset, exists))
+    return frames
 
 
 def _project(program: LineageProgram) -> LineageProgram:
@@ -204,4 +221,4 @@ def _project(program: LineageProgram) -> LineageProgram:
         for i, step in enumerate(program.steps)
     ]
     steps[0] = program.target
-    return LineageProgram(tuple(steps))
+    return replace(program, steps=tuple(steps))

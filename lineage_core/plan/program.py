@@ -64,10 +64,12 @@ class LineageProgram:
     """The lineage relations of one output, one per source occurrence.
 
     Steps come in such an order that an anchor precedes what hangs from it; `steps[0]` is the
-    target.
+    target. `assumed` are the places of the limits at whose boundary no rows may tie for the program
+    to hold (`plan.ties`); whoever evaluates it has to see to that.
     """
 
     steps: tuple[Step, ...]
+    assumed: tuple[int, ...] = ()
 
     @property
     def target(self) -> Step:

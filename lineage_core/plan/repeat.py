@@ -7,7 +7,7 @@ column: a key of the rows (`plan.unique`) says the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from lineage_core.plan.expr import (
     AggregateCall,
@@ -51,9 +51,12 @@ _BY_FLOATS = 11
 """Decimals of so many digits are averaged by Spark's optimizer as floats."""
 
 
-def unrepeatable(plan: Plan) -> str:
-    """Return why computing `plan` twice may give different rows; empty if it cannot."""
-    return _first(plan, _varies)
+def unrepeatable(plan: Plan, decided: Collection[int] = ()) -> str:
+    """Return why computing `plan` twice may give different rows; empty if it cannot.
+
+    `decided` are the places of limits at whose boundary no rows tie.
+    """
+    return _first(plan, lambda node: "" if _is_limit(node, decided) else _varies(node))
 
 
 def uncomputable(plan: Plan) -> str:
@@ -67,6 +70,10 @@ def uncomputable(plan: Plan) -> str:
 
 def _first(plan: Plan, why: Callable[[Plan], str]) -> str:
     return next((reason for node in nodes(plan) if (reason := why(node))), "")
+
+
+def _is_limit(node: Plan, places: Collection[int]) -> bool:
+    return isinstance(node, Limit | Offset) and node.at in places
 
 
 def _varies(node: Plan) -> str:

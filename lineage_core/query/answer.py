@@ -338,7 +338,7 @@ def _pairs_of(part: Part, reader: Reader) -> pa.Table:
     pairs = reader.pairs(part.path)
     if part.before is None:
         return pairs
-    start = part.path.snapshots[0]
+    start = part.path.first
     side = IN_RID if _goes_down(part) else OUT_RID
     before = carried_pairs(part.before.pairs(), side, part.before.snapshot, start)
     return compose(before, pairs) if _goes_down(part) else compose(pairs, before)

@@ -13,7 +13,7 @@ computed once for all that hangs from them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -117,7 +117,8 @@ def pairs(path: Path, engine: Engine) -> Question:
     first, last = path.steps[0], path.steps[-1]
     names = (OUT_RID, IN_RID) if path.goes_down else (IN_RID, OUT_RID)
     chain = _Chain(path, engine, {first, last})
-    rids = [exp.alias_(chain.rid(end), name) for end, name in zip((first, last), names, strict=True)]
+    ends = zip((first, last), names, strict=True)
+    rids = [exp.alias_(chain.rid(end), name) for end, name in ends]
     return Question(chain.joined(path.steps, rids).distinct(), chain.tables)
 
 
@@ -132,7 +133,7 @@ def found(path: Path, engine: Engine, *, origin: bool) -> Question:
     chain.needed[last].update(columns)
     prior = [exp.alias_(chain.rid(first), ORIGIN)] if origin else []
     prior += chain.kept(before)
-    wanted = [exp.column(ORIGIN, table=_alias(before))] if origin else []
+    wanted: list[Sql] = [exp.column(ORIGIN, table=_alias(before))] if origin else []
     wanted += [exp.column(value(column), table=_alias(last)) for column in columns]
     query = exp.select(*(wanted or [_one()])).from_(exp.to_table(_PRIOR, alias=_alias(before)))
     query = query.join(chain.scan(last), on=chain.link(before, last), join_type="inner")
@@ -145,6 +146,17 @@ def counted(question: Question) -> Question:
     """Return the question how many rows `question` has."""
     rows = question.query.subquery("counted")
     return Question(exp.select(exp.Count(this=exp.Star())).from_(rows), question.tables)
+
+
+def computed_query(computed: Computed, engine: Engine) -> exp.Select:
+    """Return the rows of a plan over whole scans; a column is called `column_name` of its id."""
+
+    def leaf(scan: Scan) -> exp.Select:
+        snapshot, ordinals = computed.scans[scan.at], computed.ordinals[scan.at]
+        base = engine.scan(snapshot, tuple(sorted(set(ordinals.values()))), rids=False)
+        return exp.select(*_scanned(scan, ordinals)).from_(base.subquery(_SCANNED))
+
+    return compile_plan(computed.plan, leaf, engine.dialect)
 
 
 class _Chain:
@@ -272,15 +284,7 @@ class _Chain:
         numbers = {ordinals[id] for id in used if not is_rid(id)}
         rids = any(map(is_rid, used))
         base = self._engine.scan(snapshot, tuple(sorted(numbers)), rids=rids)
-        columns = [
-            exp.alias_(
-                _rid(_SCANNED) if is_rid(f.id) else exp.column(value(ordinals[f.id]), _SCANNED),
-                column_name(f.id),
-                quoted=True,
-            )
-            for f in scan.columns
-        ]
-        query = exp.select(*(columns or [_one()])).from_(base.subquery(_SCANNED))
+        query = exp.select(*_scanned(scan, ordinals)).from_(base.subquery(_SCANNED))
         query = _where(query, [self._compile_at(c, place) for c in alone])
         # Cutting down is worth it where the engine can hash; it need not cut down at all.
         if not any(_is_equality(c) for c in links):
@@ -389,6 +393,19 @@ def _rid(table: str) -> Sql:
     files = exp.Literal.number(1 << RID_SHIFT)
     file, row = (exp.column(half, table=table) for half in (FILE, ROW))
     return exp.paren(exp.Add(this=exp.Mul(this=file, expression=files), expression=row))
+
+
+def _scanned(scan: Scan, ordinals: Mapping[int, int]) -> list[Sql]:
+    """Return the columns of a scan from its base relation, under the names plans have for them."""
+    columns: list[Sql] = [
+        exp.alias_(
+            _rid(_SCANNED) if is_rid(f.id) else exp.column(value(ordinals[f.id]), _SCANNED),
+            column_name(f.id),
+            quoted=True,
+        )
+        for f in scan.columns
+    ]
+    return columns or [_one()]
 
 
 def _one() -> Sql:

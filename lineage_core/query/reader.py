@@ -26,6 +26,7 @@ from lineage_core.query.evaluate import (
     RID,
     Path,
     Question,
+    computed_query,
     counted,
     found,
     pairs,
@@ -34,7 +35,7 @@ from lineage_core.query.evaluate import (
 from lineage_core.query.pairing import sorted_pairs
 from lineage_core.query.protocol import Engine, value
 from lineage_core.query.refine import refine
-from lineage_core.query.relations import Relations
+from lineage_core.query.relations import Computed, Relations
 from lineage_core.query.selection import Found, Selection
 from lineage_core.query.types import arrow_type
 from lineage_core.snapshot import ColumnType, Snapshot, verify
@@ -141,6 +142,15 @@ class Reader:
         table = self._ask(path, lambda engine: reached(path, engine, columns, rids=True))
         return table.set_column(0, RID, table.column(RID).cast(pa.int64()))
 
+    def compute_count(self, computed: Computed) -> int:
+        """Return the one value that a plan of a single count gives."""
+        for snapshot in computed.scans.values():
+            self._verify_one(snapshot, "source")
+        table = self._engines.ask(
+            self._engine, lambda engine: engine.run(computed_query(computed, engine), {})
+        )
+        return int(table.column(0)[0].as_py())
+
     def _staged(self, path: Path) -> Path:
         """Return the path from its last computed step on, whose rows have been found."""
         places = range(len(path.steps) - 2, 0, -1)
@@ -171,13 +181,16 @@ class Reader:
     def _verify(self, path: Path) -> None:
         read = ((step, snapshot) for step in path.steps for snapshot in path.relations.read(step))
         for step, snapshot in read:
-            need_files(snapshot)
+            self._verify_one(snapshot, path.relations.program.steps[step].kind.value)
+
+    def _verify_one(self, snapshot: Snapshot, what: str) -> None:
+        need_files(snapshot)
+        with self._lock:
+            done = snapshot in self._verified
+        if not done:
+            verify(snapshot, what=what)
             with self._lock:
-                done = snapshot in self._verified
-            if not done:
-                verify(snapshot, what=path.relations.program.steps[step].kind.value)
-                with self._lock:
-                    self._verified.add(snapshot)
+                self._verified.add(snapshot)
 
 
 def _carried(path: Path) -> pa.ChunkedArray | None:

@@ -119,7 +119,15 @@ def _computed(output: OutputRecord, step: Step) -> Computed:
     if not found:
         raise CorruptError(f"the plan of {output.dataset} has no {step.name}")
     ids = {f.id for f in step.columns}
-    plan = prune(widen(found[-1], ids), ids)
+    return compute(output, prune(widen(found[-1], ids), ids))
+
+
+def compute(output: OutputRecord, plan: Plan) -> Computed:
+    """Return how a plan over the sources of a captured output is computed.
+
+    Raises:
+        CorruptError: the plan does not fit what was recorded with it.
+    """
     scans = [node for node in nodes(plan) if isinstance(node, Scan)]
     snapshots = {scan.at: _input(output, scan.source) for scan in scans}
     ordinals = {scan.at: _positions(scan.columns, snapshots[scan.at]) for scan in scans}

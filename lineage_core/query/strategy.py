@@ -14,7 +14,9 @@ from enum import StrEnum
 from lineage_core.errors import NotFoundError, UnsupportedError
 from lineage_core.infer import COMPUTE, infer, link
 from lineage_core.plan.program import LineageProgram, StepKind
-from lineage_core.query.relations import Relations, bind
+from lineage_core.plan.relation import Limit, Plan, Project
+from lineage_core.plan.ties import ordered_limits, tie_question
+from lineage_core.query.relations import Computed, Relations, bind, compute
 from lineage_core.store.manifest import OutputRecord
 
 
@@ -53,32 +55,70 @@ def check_strategy(name: str) -> Strategy:
 
 
 def relations(
-    output: OutputRecord, uri: Callable[[str], str], strategy: Strategy = Strategy.AUTO
+    output: OutputRecord,
+    uri: Callable[[str], str],
+    strategy: Strategy,
+    count: Callable[[Computed], int],
 ) -> Relations:
     """Return what a question about `output` is evaluated over.
 
+    Args:
+        output: the record of the write.
+        uri: makes an absolute URI of a path of the store.
+        strategy: how the question is answered.
+        count: computes a plan of a single count.
+
     Raises:
         UncapturedError: the write was recorded, but not its lineage or its files.
+        UnsupportedError: the strategy needs the plan, which was not recorded.
     """
+    found = _relations(output, uri, strategy)
+    if all(_holds(output, place, count) for place in found.program.assumed):
+        return found
+    # Which rows a limit kept is not to be known: without that, less is exact, but nothing wrong.
+    assert output.plan is not None
+    return bind(output, uri, _inferred(output, output.plan, COMPUTE, decided=frozenset()))
+
+
+def _holds(output: OutputRecord, place: int, count: Callable[[Computed], int]) -> bool:
+    """Whether no rows tie at the boundary of the limit at `place`."""
+    assert output.plan is not None
+    top = output.plan
+    while isinstance(top, Project):
+        top = top.child
+    if isinstance(top, Limit) and top.at == place and 0 <= output.rows < top.count:
+        return True  # it cut nothing off
+    plan, boundary = tie_question(output.plan, place)
+    return count(compute(output, plan)) <= boundary
+
+
+def _relations(
+    output: OutputRecord, uri: Callable[[str], str], strategy: Strategy
+) -> Relations:
     recorded = bind(output, uri)
     if strategy is Strategy.SAVED:
         return recorded
-    if strategy is Strategy.AUTO and not _blurred(recorded.program):
+    if strategy is Strategy.AUTO and (output.plan is None or not _blurred(recorded.program)):
         return recorded
+    if output.plan is None:
+        raise UnsupportedError(
+            f"the plan that wrote {output.dataset} was not recorded, so nothing can be inferred",
+            hint="use strategy='saved'",
+        )
     if strategy is Strategy.ITERATIVE:
-        assert output.plan is not None
-        program, links = link(output.plan, _inferred(output, ()))
+        program, links = link(output.plan, _inferred(output, output.plan, (), frozenset()))
         return replace(bind(output, uri, program), links=links)
-    inferred = _inferred(output, COMPUTE)
+    inferred = _inferred(output, output.plan, COMPUTE, ordered_limits(output.plan))
     if strategy is Strategy.AUTO and _blurred(inferred) >= _blurred(recorded.program):
         return recorded
     return bind(output, uri, inferred)
 
 
-def _inferred(output: OutputRecord, ways: tuple[StepKind, ...]) -> LineageProgram:
-    assert output.plan is not None and output.program is not None
+def _inferred(
+    output: OutputRecord, plan: Plan, ways: tuple[StepKind, ...], decided: frozenset[int]
+) -> LineageProgram:
     formats = {number: source.format for number, source in enumerate(output.inputs)}
-    return infer(output.plan, ways=ways, formats=formats, name=output.program.target.name)
+    return infer(plan, ways=ways, formats=formats, decided=decided, name=output.dataset)
 
 
 def _blurred(program: LineageProgram) -> int:

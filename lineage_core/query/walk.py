@@ -279,7 +279,7 @@ class Walk:
         return [ref for ref in refs if ref.ended <= at.moment] + later[::-1]
 
     def _relations(self, output: OutputRecord) -> Relations:
-        return relations_of(output, self._store.uri, self._strategy)
+        return relations_of(output, self._store.uri, self._strategy, self._reader.compute_count)
 
     def _output(self, ref: OutputRef) -> OutputRecord:
         if ref.run_id not in self._records:
