@@ -25,9 +25,14 @@ def query(sql: str, tables: Mapping[str, str]) -> DataFrame:
     Raises:
         PredicateError: Spark cannot read the files or does not understand the query.
     """
-    spark = SparkSession.builder.config("spark.ui.enabled", "false").getOrCreate()
+    spark = session()
     name(spark, tables)
     return plan(spark, sql)
+
+
+def session() -> SparkSession:
+    """Return this process's session, one that is there or a new local one."""
+    return SparkSession.builder.config("spark.ui.enabled", "false").getOrCreate()
 
 
 def name(spark: SparkSession, tables: Mapping[str, str]) -> None:

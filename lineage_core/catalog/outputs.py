@@ -111,9 +111,10 @@ def _related(column: InstrumentedAttribute[str], dataset: str) -> ColumnElement[
     """Return the condition that the column's dataset is `dataset`, or a folder above or below."""
     scheme, _, path = dataset.rpartition("://")
     parts = path.split("/")
-    same = ["/".join(parts[:n]) for n in range(1, len(parts) + 1)]
-    above = [f"{scheme}://{path}" for path in same] if scheme else [dataset]
-    below = (column > f"{dataset}/") & (column < f"{dataset}{_AFTER_SLASH}")
+    folders = ["/".join(parts[:n]) or "/" for n in range(1, len(parts) + 1)]
+    above = [f"{scheme}://{folder}" for folder in folders] if scheme else [dataset]
+    inside = dataset.rstrip("/")
+    below = (column > f"{inside}/") & (column < f"{inside}{_AFTER_SLASH}")
     return column.in_(above) | below
 
 

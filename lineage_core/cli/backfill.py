@@ -118,10 +118,10 @@ def _check(
 
 def _session() -> SparkSession:
     try:
-        from pyspark.sql import SparkSession
+        from lineage_core.capture.statement import session
     except ImportError:
         raise MissingExtraError.of("spark", "recording a past pipeline") from None
-    return SparkSession.builder.config("spark.ui.enabled", "false").getOrCreate()
+    return session()
 
 
 def _of_sql(

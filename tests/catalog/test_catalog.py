@@ -400,3 +400,24 @@ def test_readers_of_a_dataset_and_of_a_snapshot(catalog: Catalog, make: Maker) -
     assert catalog.readers(ORDERS)[0].dataset == OUT
     with pytest.raises(NotFoundError):
         catalog.readers("nothing")
+
+
+def test_replaced_partitions_leave_the_writes_before_them(catalog: Catalog, make: Maker) -> None:
+    modes = ("overwrite", "overwrite", "overwrite_partitions", "append", "overwrite_partitions")
+    for n, mode in enumerate(modes, 1):
+        catalog.add(make.run(n, make.output(OUT, state=n, mode=mode)))
+    assert [ref.run_id for ref in catalog.writers(OUT)] == [make.id(n) for n in (5, 4, 3, 2)]
+
+
+def test_folders_in_and_above_a_dataset_are_related(catalog: Catalog, make: Maker) -> None:
+    related = [OUT, f"{OUT}/day=1", f"{OUT}/day=2/hour=0", "file:///data/out", "file:///"]
+    strangers = [f"{OUT}2", f"{OUT}-old/day=1", f"{OUT}.old", "file:///data/ou", "s3://data/out/q4"]
+    for n, name in enumerate(related + strangers):
+        catalog.add(make.run(n, make.output(name)))
+        reads = make.output("file:///made", make.snapshot("file:///other"), make.snapshot(name))
+        catalog.add(make.run(50 + n, reads))
+    last = len(related) - 1
+    found = [ref.run_id for ref in catalog.related_writers(OUT)]
+    assert found == [make.id(n) for n in range(last, -1, -1)]
+    readers = [(ref.run_id, ref.inputs) for ref in catalog.related_readers(OUT)]
+    assert readers == [(make.id(50 + n), (1,)) for n in range(last, -1, -1)]

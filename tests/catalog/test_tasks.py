@@ -103,9 +103,7 @@ def test_the_newest_successful_try_wins(catalog: Catalog, make: Maker) -> None:
     assert catalog.task_run(TaskRuns("shop", "load", try_number=2)).id == make.id(2)
 
 
-def test_several_task_instances_are_listed_and_not_chosen_from(
-    shop: Catalog, make: Maker
-) -> None:
+def test_several_task_instances_are_listed_and_not_chosen_from(shop: Catalog, make: Maker) -> None:
     with pytest.raises(AmbiguousError, match="2 task instances are dag shop, logical_date") as e:
         shop.task_run(TaskRuns("shop", logical_date=FIRST))
     assert make.id(1) in e.value.hint and "task_id report" in e.value.hint

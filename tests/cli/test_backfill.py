@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -43,7 +43,7 @@ def past(shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     sys.modules.pop("pastjobs", None)
 
 
-def _danish(folder: Path) -> list[object]:
+def _danish(folder: Path) -> Any:
     store = lc.open_store(str(folder / "new"))
     return store.backward("danish")["revenue"].to_arrow().to_pylist()
 
