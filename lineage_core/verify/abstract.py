@@ -136,10 +136,13 @@ def _merge(slots: Slots, fields: Fields, saved: range) -> tuple[Slots, dict[int,
     uses: dict[int, list[str]] = {id: [] for id in fields}
     anchors: dict[int, list[int]] = {id: [] for id in fields}
     partner = {id: id for id in fields} if saved else _partners(slots)
+    with_partner: dict[int, list[int]] = defaultdict(list)
+    for id, anchor in partner.items():
+        with_partner[anchor].append(id)
     for number, slot in enumerate(slots):
         for place, part in enumerate(slot):
             own = anchor_ids(part) if number in saved else frozenset()
-            absent = frozenset(id for id in partner if partner[id] in _nulls(part))
+            absent = frozenset(id for anchor in _nulls(part) for id in with_partner[anchor])
             for id in ((column_ids(part) | own) - absent) & uses.keys():
                 uses[id].append(_use(number, part, id, anchors[id], number in saved))
             for id in absent & uses.keys():
