@@ -15,7 +15,6 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 import pyarrow as pa
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -86,11 +85,6 @@ class SparkEngine:
         except PySparkException as error:
             # Its text may quote values of the data.
             kind = error.getCondition() or type(error).__name__
-            raise UnsupportedError(
-                f"Spark cannot answer this ({kind})", hint="the Spark log has the details"
-            ) from None
-        except Py4JJavaError as error:  # such as too many steps to analyse a deep query
-            kind = error.java_exception.getClass().getSimpleName()
             raise UnsupportedError(
                 f"Spark cannot answer this ({kind})", hint="the Spark log has the details"
             ) from None
