@@ -2,5 +2,6 @@
 
 from lineage_core.infer.infer import COMPUTE, infer
 from lineage_core.infer.links import Link, link
+from lineage_core.infer.place import Size, Sizes
 
-__all__ = ["COMPUTE", "Link", "infer", "link"]
+__all__ = ["COMPUTE", "Link", "Size", "Sizes", "infer", "link"]

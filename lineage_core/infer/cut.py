@@ -9,7 +9,7 @@ it was made of, which tell the rows of every scan in its block at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from lineage_core.infer.block import hidden, joins, rids
@@ -49,6 +49,8 @@ def cut(
     premise: bool,
     formats: Mapping[int, str] | None,
     decided: frozenset[int] = frozenset(),
+    below: Plan | None = None,
+    tells: Callable[[Cut], bool] = lambda _: True,
 ) -> Cut | None:
     """Return how having the output of `node` makes pushing exact; None where it does not.
 
@@ -63,8 +65,10 @@ def cut(
         premise: whether some output row is known to satisfy `predicate`.
         formats: the format of each source, by number; all Parquet if None.
         decided: places of limits at whose boundary no rows are assumed to tie.
+        below: an operator further down whose input rows are to be told as well.
+        tells: whether a cut that is exact here is exact down to there.
     """
-    keys = hidden(node)
+    keys = hidden(node) | (hidden(below) if below is not None else {})
     computed = kind is StepKind.COMPUTED
     carried = rids(node, formats) if computed else {}
     widened = widen(node, keys.keys() | carried.keys())
@@ -76,12 +80,12 @@ def cut(
         row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in columns)
         outcomes = push(widened, predicate, prove, row=row, premise=premise)
         found = Cut(kind, widened, columns, outcomes)
-        if all(isinstance(outcome, Exact) for outcome in outcomes):
+        if all(isinstance(outcome, Exact) for outcome in outcomes) and tells(found):
             if not computed:
                 return found
             reduced = _reduced(widened, predicate, prove)
             return replace(found, reduced=reduced, assumed=_assumed(needed, decided))
-    if found is None or computed or not isinstance(node, Limit | Offset):
+    if found is None or computed or below or not isinstance(node, Limit | Offset):
         return None
     tells_more = any(f.id not in column_ids(predicate) for f in found.columns)
     return found if tells_more else None

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from lineage_core.infer.cut import Cut, cut
+from lineage_core.infer.cut import Cut
+from lineage_core.infer.place import Candidate, Placer, Sizes
 from lineage_core.plan.expr import TRUE, Anchor, Column, Expr, conj, conjuncts, same
-from lineage_core.plan.program import LineageProgram, Step, StepKind
+from lineage_core.plan.program import LineageProgram, Placement, Step, StepKind
 from lineage_core.plan.relation import (
     Field,
     Limit,
@@ -38,7 +39,14 @@ from lineage_core.pushdown import Exact, Outcome, Prover, Refused, always_from, 
 class _Frame:
     """A sub-plan still to be walked, with the predicate that reached its output.
 
-    `exists`: whether every anchor row has some row of the sub-plan related to it.
+    Attributes:
+        node: the sub-plan's topmost operator.
+        anchor: the step whose rows select the sub-plan's.
+        predicate: how.
+        superset: why its rows may be too many.
+        exists: whether every anchor row has some row of the sub-plan related to it.
+        above: the frames from the anchor down to this one, with the state in which each was met.
+        position: which input of the last of them this is.
     """
 
     node: Plan
@@ -46,6 +54,17 @@ class _Frame:
     predicate: Expr
     superset: tuple[str, ...]
     exists: bool
+    above: tuple[_Met, ...] = ()
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """A frame, and how many steps and waiting frames there were when it was met."""
+
+    frame: _Frame
+    steps: int
+    waiting: int
 
 
 COMPUTE = (StepKind.COMPUTED,)
@@ -59,6 +78,7 @@ def infer(
     savable: Callable[[Plan], bool] = lambda _: True,
     formats: Mapping[int, str] | None = None,
     decided: frozenset[int] = frozenset(),
+    sizes: Sizes | None = None,
     name: str = "output",
     prove: Prover | None = None,
 ) -> LineageProgram:
@@ -73,6 +93,7 @@ def infer(
             read again where it is not known (empty). All are Parquet by default.
         decided: places of limits at whose boundary no rows are assumed to tie, as far as that helps
             (`plan.ties`); the program says which it assumed.
+        sizes: what intermediates are thought to take; without, one is saved where it is needed.
         name: name of the target.
         prove: the prover; z3 by default (loaded only here: not every reader of programs needs it).
     """
@@ -84,23 +105,18 @@ def infer(
     steps = [Step(StepKind.TARGET, -1, TRUE, target, plan.at, name)]
     compared = [f for f in target if is_comparable(f.type)]
     row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in compared)
-    inference = _Inference(ways, savable, formats, decided, prove, steps)
-    stack = [_Frame(plan, 0, row, (), True)]
-    while stack:
-        frame = stack.pop()
-        match frame.node:
-            case Scan() as scan:
-                steps.append(_source(scan, frame))
-            case Values():
-                pass
-            case _:
-                stack.extend(reversed(inference.push(frame)))
+    inference = _Inference(
+        Placer(ways, savable, formats, decided, sizes, prove), decided, prove, steps
+    )
+    inference.run(_Frame(plan, 0, row, (), True))
+    steps = inference.steps
     if blur := _blur(plan, compared):
         steps = [
             replace(s, superset=(blur, *s.superset)) if s.kind is StepKind.SOURCE else s
             for s in steps
         ]
-    return _project(LineageProgram(tuple(steps), tuple(sorted(inference.assumed))))
+    assumed, placements = inference.assumed, inference.placements
+    return _project(LineageProgram(tuple(steps), tuple(sorted(assumed)), tuple(placements)))
 
 
 def _blur(plan: Plan, compared: list[Field]) -> str:
@@ -134,52 +150,79 @@ def _by_rid(scan: Scan, predicate: Expr) -> Expr:
     return named if named in conjuncts(predicate) else predicate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class _Inference:
     """Pushes frames through their operators; adds a step where an intermediate is to be had."""
 
-    ways: tuple[StepKind, ...]
-    savable: Callable[[Plan], bool]
-    formats: Mapping[int, str] | None
+    placer: Placer
     decided: frozenset[int]
     prove: Prover
     steps: list[Step]
+    waiting: list[_Frame] = field(default_factory=list)
     assumed: set[int] = field(default_factory=set)
+    placements: list[Placement] = field(default_factory=list)
 
-    def push(self, frame: _Frame) -> list[_Frame]:
-        node = frame.node
-        outcomes = push(node, frame.predicate, self.prove, premise=frame.exists)
-        if isinstance(node, Limit | Offset) and node.at in self.decided and not _exact(outcomes):
-            decided = push(as_filter(node), frame.predicate, self.prove, premise=frame.exists)
-            if _exact(decided):
-                self.assumed.add(node.at)
-                outcomes = decided
+    def run(self, frame: _Frame) -> None:
+        self.waiting.append(frame)
+        while self.waiting:
+            frame = self.waiting.pop()
+            match frame.node:
+                case Scan() as scan:
+                    self.steps.append(_source(scan, frame))
+                case Values():
+                    pass
+                case _:
+                    self._push(frame)
+
+    def _push(self, frame: _Frame) -> None:
+        outcomes = push(frame.node, frame.predicate, self.prove, premise=frame.exists)
+        if not _exact(outcomes):
+            outcomes = self._as_decided(frame) or outcomes
         # Below a superset nothing becomes exact again, so nothing is worth having there.
-        if not frame.superset and not _exact(outcomes):
-            found = self.cut(frame)
-            if found is not None:
-                self.steps.append(_step(frame, found))
-                self.assumed.update(found.assumed)
-                known = replace(frame, anchor=len(self.steps) - 1, exists=True)
-                return _below(known, found.node, found.outcomes)
-        return _below(frame, node, outcomes)
+        if _exact(outcomes) or frame.superset or not self._place(frame):
+            met = (*frame.above, _Met(frame, len(self.steps), len(self.waiting)))
+            self._descend(replace(frame, above=met), frame.node, outcomes)
 
-    def cut(self, frame: _Frame) -> Cut | None:
-        for kind in self.ways:
-            if kind is StepKind.SAVED and not self.savable(frame.node):
-                continue
-            found = cut(
-                kind,
-                frame.node,
-                frame.predicate,
-                self.prove,
-                premise=frame.exists,
-                formats=self.formats,
-                decided=self.decided,
-            )
-            if found is not None:
-                return found
-        return None
+    def _as_decided(self, frame: _Frame) -> tuple[Outcome, ...] | None:
+        """Return the outcomes of a limit whose rows its order decides, if these are exact."""
+        node = frame.node
+        if not isinstance(node, Limit | Offset) or node.at not in self.decided:
+            return None
+        outcomes = push(as_filter(node), frame.predicate, self.prove, premise=frame.exists)
+        if not _exact(outcomes):
+            return None
+        self.assumed.add(node.at)
+        return outcomes
+
+    def _place(self, frame: _Frame) -> bool:
+        """Add the step that tells the frame's inputs, and go on below it; False if none does."""
+        met = (*frame.above, _Met(frame, len(self.steps), len(self.waiting)))
+        found = self.placer.choose(_candidates(met))
+        if found is None:
+            return False
+        # What was found below a later operator is found anew from its rows.
+        chosen = met[found.candidate]
+        del self.steps[chosen.steps :], self.waiting[chosen.waiting :]
+        self.placements = [p for p in self.placements if p.step < chosen.steps]
+        number = len(self.steps)
+        self.steps.append(_step(chosen.frame, found.cut))
+        self.placements.append(Placement(number, place(frame.node), found.alternatives))
+        self.assumed.update(found.cut.assumed)
+        known = replace(chosen.frame, anchor=number, exists=True, above=())
+        self._descend(known, found.cut.node, found.cut.outcomes)
+        return True
+
+    def _descend(self, frame: _Frame, node: Plan, outcomes: tuple[Outcome, ...]) -> None:
+        self.waiting.extend(reversed(_below(frame, node, outcomes)))
+
+
+def _candidates(met: tuple[_Met, ...]) -> tuple[Candidate, ...]:
+    """Return the operators from the anchor's down to the last, with the way to the last."""
+    positions = tuple(at.frame.position for at in met)
+    return tuple(
+        Candidate(at.frame.node, at.frame.predicate, at.frame.exists, positions[number + 1 :])
+        for number, at in enumerate(met)
+    )
 
 
 def _exact(outcomes: tuple[Outcome, ...]) -> bool:
@@ -201,12 +244,15 @@ def _step(frame: _Frame, found: Cut) -> Step:
 def _below(frame: _Frame, node: Plan, outcomes: tuple[Outcome, ...]) -> list[_Frame]:
     """Return the frames of an operator's inputs."""
     frames = []
-    for child, outcome, always in zip(children(node), outcomes, always_from(node), strict=True):
+    inputs = zip(children(node), outcomes, always_from(node), strict=True)
+    for position, (child, outcome, always) in enumerate(inputs):
         predicate = TRUE if isinstance(outcome, Refused) else outcome.predicate
         why = () if isinstance(outcome, Exact) else (outcome.why,)
         superset = tuple(dict.fromkeys((*frame.superset, *why)))
         exists = always and frame.exists
-        frames.append(_Frame(child, frame.anchor, predicate, superset, exists))
+        frames.append(
+            _Frame(child, frame.anchor, predicate, superset, exists, frame.above, position)
+        )
     return frames
 
 

@@ -60,16 +60,52 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """A way in which an intermediate could be had.
+
+    Attributes:
+        at: place of the operator whose output it would be.
+        name: the operator.
+        way: saved, or computed again when asked for.
+        bytes: what saving it is thought to take; -1 where nothing is known, 0 for a computed one.
+        origin: where the bytes are from: `statistics` of Spark, `observed` in an earlier run, or
+            nothing.
+        verdict: why it was taken, or not.
+    """
+
+    at: int
+    name: str
+    way: StepKind
+    bytes: int
+    origin: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the intermediate of step `step` is had: the first alternative, of all weighed.
+
+    `needed` is the operator whose inputs could not be told without it.
+    """
+
+    step: int
+    needed: str
+    alternatives: tuple[Alternative, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LineageProgram:
     """The lineage relations of one output, one per source occurrence.
 
     Steps come in such an order that an anchor precedes what hangs from it; `steps[0]` is the
     target. `assumed` are the places of the limits at whose boundary no rows may tie for the program
-    to hold (`plan.ties`); whoever evaluates it has to see to that.
+    to hold (`plan.ties`); whoever evaluates it has to see to that. `placements` tell of each
+    intermediate why it is had where it is.
     """
 
     steps: tuple[Step, ...]
     assumed: tuple[int, ...] = ()
+    placements: tuple[Placement, ...] = ()
 
     @property
     def target(self) -> Step:
