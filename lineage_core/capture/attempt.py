@@ -226,13 +226,10 @@ class Attempt:
         facts = self._facts
         if facts is None or not facts.program.saved:
             return {}
-        java = preorder(facts.captured.java)
         by_place = {node.at: node for node in nodes(facts.captured.plan)}
         try:
             return {
-                number: choose.choose(
-                    self.wish, by_place[step.at], java[step.at], can_inject=can_inject
-                )
+                number: choose.choose(self.wish, by_place[step.at], can_inject=can_inject)
                 for number in facts.program.saved
                 for step in [facts.program.steps[number]]
             }
