@@ -24,6 +24,7 @@ from lineage_core.capture.writes import Write, analyse, describe, named
 from lineage_core.errors import LineageError, UnsupportedError
 from lineage_core.execute import choose, defer, inject, saved
 from lineage_core.execute.jvm import preorder
+from lineage_core.execute.sizes import sizes
 from lineage_core.infer import COMPUTE, infer
 from lineage_core.plan.program import LineageProgram, StepKind
 from lineage_core.plan.relation import Plan
@@ -73,6 +74,8 @@ class Attempt:
         wish: when they are saved.
         command: gives the Java command of the write, not analyzed.
         can_inject: whether the write can be given other rows to write.
+        observed: gives the bytes that intermediates took when a dataset was last written by the
+            same plan, by place.
     """
 
     spark: SparkSession
@@ -80,6 +83,7 @@ class Attempt:
     wish: Materialize
     command: Callable[[], Any]
     can_inject: bool
+    observed: Callable[[str, Plan], Mapping[int, int]]
     record: OutputRecord | None = None
     _write: Write | None = None
     _before: outputs.Folder = outputs.NOTHING
@@ -174,6 +178,9 @@ class Attempt:
             savable=self._savable(captured),
             formats=dict(enumerate(source.format for source in captured.sources)),
             decided=ordered_limits(captured.plan),
+            sizes=sizes(
+                lambda: preorder(captured.java), lambda: self.observed(name, captured.plan)
+            ),
             name=name,
         )
 

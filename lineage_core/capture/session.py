@@ -6,6 +6,7 @@ import logging
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from lineage_core.capture import hooks
 from lineage_core.capture.attempt import Attempt
+from lineage_core.capture.history import observed_sizes
 from lineage_core.catalog import Catalog
 from lineage_core.execute.saved import Place
 from lineage_core.store.filesystem import ArtifactStore
@@ -124,7 +126,8 @@ class Capture:
         """
         with self._lock:
             place = Place(self._artifacts, self.id, len(self._attempts))
-            attempt = Attempt(self.spark, place, self._wish, command, can_inject)
+            observed = partial(observed_sizes, self._catalog, self._artifacts)
+            attempt = Attempt(self.spark, place, self._wish, command, can_inject, observed)
             self._attempts.append(attempt)
         return attempt.run(call)
 

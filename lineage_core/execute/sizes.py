@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from lineage_core.infer import Size, Sizes
@@ -11,26 +12,29 @@ from lineage_core.plan.relation import Field, Plan, output
 _WIDTHS = {"boolean": 1, "byte": 1, "short": 2, "integer": 4, "float": 4, "date": 4, "string": 20}
 _WIDTH = 8  # of other types
 _ROW = 8  # what Spark adds for each row
+_MOST = 1 << 62  # Spark's numbers know no bound, records have 64 bits
 
 
-def sizes(java: list[Any], observed: Mapping[int, int]) -> Sizes:
+def sizes(java: Callable[[], list[Any]], observed: Callable[[], Mapping[int, int]]) -> Sizes:
     """Return the sizes of intermediates of a plan.
 
     Spark has statistics of what an operator offers; of columns it takes their share. They multiply
     over joins, so what was seen before counts for more.
 
     Args:
-        java: the Java operators, by place.
-        observed: bytes that intermediates took in an earlier run of the same plan, by place.
+        java: gives the Java operators, by place; asked once, and only if need be.
+        observed: gives the bytes intermediates took in an earlier run of the same plan, by place.
     """
+    java, observed = cache(java), cache(observed)
 
     def size(node: Plan, columns: tuple[Field, ...]) -> Size | None:
-        if node.at in observed:
-            return Size(observed[node.at], "observed")
-        if node.at >= len(java):
+        if node.at in observed():
+            return Size(observed()[node.at], "observed")
+        if node.at >= len(java()):
             return None
-        whole = int(str(java[node.at].stats().sizeInBytes()))
-        return Size(whole * _width(columns) // _width(output(node)), "statistics")
+        whole = int(str(java()[node.at].stats().sizeInBytes()))
+        share = whole * _width(columns) // _width(output(node))
+        return Size(min(share, _MOST), "statistics")
 
     return size
 
