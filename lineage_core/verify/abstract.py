@@ -60,13 +60,14 @@ def abstract(obligation: Obligation) -> Abstract:
 def _by_values(obligation: Obligation) -> bool:
     """Whether the operator hands on every row by its own values alone.
 
-    Then nothing depends on which anchor column a row is compared with. A sample is different: of
-    equal rows it may take one, which a key that is bound tells.
+    Then nothing depends on which anchor column a row is compared with. What cannot be evaluated
+    again, and so is not pushed, is different: of a sample a bound key tells which row it took, and
+    of a function bound arguments tell its value.
     """
     node = obligation.operator
     if not isinstance(node, Filter) or obligation.saved:
         return False
-    return all(e.deterministic for e in walk(node.condition) if isinstance(e, Unknown))
+    return not any(isinstance(e, Unknown) for e in walk(node.condition))
 
 
 Slots: TypeAlias = list[tuple[Expr, ...]]

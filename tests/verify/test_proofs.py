@@ -118,6 +118,9 @@ class Case:
 EXACT = {
     "filter": Case(Filter(0, SMALL, T), bind(V)),
     "filter, null test": Case(Filter(0, conj([SMALL, eq(V, Literal("x", "string"))]), T), bind(V)),
+    "filter by a UDF, its argument bound": Case(
+        Filter(0, Unknown("udf", (K,), "boolean", True), T), bind(K, V)
+    ),
     "filter by a UDF, saved": Case(
         Filter(0, Unknown("udf", (K,), "boolean", True), T), bind(V), bind(K, V, D)
     ),
