@@ -34,9 +34,22 @@ def refine(
         before = left[link.step]
         mine = [value(ordinals[link.step][id]) for id, _ in link.columns]
         theirs = [value(ordinals[link.other][id]) for _, id in link.columns]
-        partners = left[link.other].select(theirs).group_by(theirs).aggregate([])
-        after = before.join(partners, keys=mine, right_keys=theirs, join_type="left semi")
+        partners = _keys(left[link.other], theirs)
+        partners = partners.group_by(partners.column_names).aggregate([])
+        rows = pa.table(
+            [*before.columns, *_keys(before, mine).columns],
+            names=[*before.column_names, *partners.column_names],
+        )
+        after = rows.join(partners, keys=partners.column_names, join_type="left semi")
+        after = after.select(before.column_names)
         if after.num_rows < before.num_rows:
             left[link.step] = after
             waiting += [other for other in links if other.other == link.step]
     return left
+
+
+def _keys(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Return columns under names of their own: one may be compared with several others."""
+    return pa.table(
+        [table.column(name) for name in columns], names=[f"key{i}" for i in range(len(columns))]
+    )

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from re import sub
 from typing import TypeAlias
 
 from lineage_core.errors import UnsupportedError
 from lineage_core.infer import infer
 from lineage_core.plan.program import LineageProgram, StepKind
 from lineage_core.plan.relation import Join, Plan, children
+from lineage_core.plan.ties import ordered_limits
 from lineage_core.query.answer import Answer, Precision, SourceAnswer
 from tests.pipelines.lake import Lake, Written
 from tests.pipelines.pipeline import Pipeline
@@ -28,97 +31,120 @@ _OWN_FAULT = "cannot answer this"
 
 
 def programs(plan: Plan) -> Mapping[str, LineageProgram]:
-    """Return the programs of a plan, by the way in which it has intermediates."""
-    ways = {
-        "saved": (StepKind.SAVED,),
-        "computed": (StepKind.COMPUTED,),
-        "either": (StepKind.COMPUTED, StepKind.SAVED),
-        "neither": (),
-    }
-    return {mode: infer(plan, ways=kinds) for mode, kinds in ways.items()}
+    """Return the programs that runs of a plan may record, by how they have intermediates."""
+    ways = {"saved": (StepKind.SAVED,), "either": (StepKind.COMPUTED, StepKind.SAVED)}
+    decided = ordered_limits(plan)
+    return {name: infer(plan, ways=kinds, decided=decided) for name, kinds in ways.items()}
 
 
 @dataclass
 class Tally:
     """How many answers about a scan below an operator there were, and how many were exact.
 
-    The keys are a mode and the name of an operator. `kinds` counts the steps of programs,
-    `refused` what the engine refused to compute.
+    The keys are a way to answer and the name of an operator. `kinds` counts the steps of programs,
+    `reasons` what made answers supersets, `refused` what the engine refused to compute.
     """
 
     asked: Counter[tuple[str, str]] = field(default_factory=Counter)
     exact: Counter[tuple[str, str]] = field(default_factory=Counter)
     kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, mode: str, plan: Plan, program: LineageProgram) -> None:
-        """Count what a program says about the sources of `plan`."""
+    def add(self, way: str, plan: Plan, sources: Sequence[SourceAnswer]) -> None:
+        """Count what an answer says about the sources of `plan`."""
         above = _above(plan)
-        for step in program.steps:
-            self.kinds[mode, step.kind] += 1
-            if step.kind is not StepKind.SOURCE:
-                continue
-            for name in above[step.at] | {"all"}:
-                self.asked[mode, name] += 1
-                self.exact[mode, name] += not step.superset
-            self.reasons.update(why.partition(" (")[0] for why in step.superset)
+        for part in (part for source in sources for part in source.parts):
+            for name in above[part.at] | {"all"}:
+                self.asked[way, name] += 1
+                self.exact[way, name] += not part.reasons
+            self.reasons.update((way, _kind_of(why)) for why in part.reasons[:1])
 
 
 def check(pipeline: Pipeline, lake: Lake, tally: Tally) -> None:
-    """Ask about every row of a pipeline, backward and forward, with every program it has.
+    """Ask about every row of a pipeline, backward and forward, in every way there is.
 
     Raises:
         AssertionError: an answer is wrong; the message shows the pipeline.
     """
     written = lake.write(pipeline)
-    for mode, program in programs(pipeline.plan).items():
-        tally.add(mode, pipeline.plan, program)
-        run = lake.commit(pipeline, written, program)
-        try:
-            Question(pipeline, lake, written, run).check()
-        except UnsupportedError as error:
-            if _OWN_FAULT in error.what:
-                raise AssertionError(f"{mode}: {error.__cause__}\n{pipeline}") from error
-            tally.refused[mode, error.what.partition(" (operator")[0]] += 1
-        except Exception as error:
-            raise AssertionError(f"{mode}: {error}\n{pipeline}\n{_shown(program)}") from error
+    recorded = programs(pipeline.plan)
+    runs: dict[LineageProgram, Question] = {}
+    for way, program in recorded.items():
+        tally.kinds.update((way, step.kind) for step in program.steps)
+        if program not in runs:
+            run = lake.commit(pipeline, written, program)
+            runs[program] = Question(pipeline, lake, written, run)
+            _asked(way, runs[program], tally, Question.check)
+        tally.add(way, pipeline.plan, runs[program].found)
+    for way in ("replay", "iterative"):
+        question = replace(runs[recorded["saved"]], strategy=way)
+        _asked(way, question, tally, Question.check_backward)
+        tally.add(way, pipeline.plan, question.found)
+
+
+def _asked(way: str, question: Question, tally: Tally, checked: Callable[[Question], None]) -> None:
+    try:
+        checked(question)
+    except UnsupportedError as error:
+        if _OWN_FAULT in error.what:
+            raise AssertionError(f"{way}: {error.__cause__}\n{question}") from error
+        tally.refused[way, error.what.partition(" (operator")[0]] += 1
+    except Exception as error:
+        raise AssertionError(f"{way}: {error}\n{question}") from error
 
 
 @dataclass
 class Question:
-    """One captured run of a pipeline, to be asked about its rows."""
+    """One captured run of a pipeline, to be asked about its rows by a strategy.
+
+    `found` are the sources of the last answer about all rows.
+    """
 
     pipeline: Pipeline
     lake: Lake
     written: Written
     run: str
-    truth: dict[str, Pairs] = field(default_factory=dict)
+    strategy: str = "saved"
+    found: tuple[SourceAnswer, ...] = ()
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def truth(self) -> Mapping[str, Pairs]:
+        """The true pairs, by dataset."""
+        truth: dict[str, Pairs] = {}
         for scan in self.pipeline.scans:
             dataset = self.written.sources[scan.source].dataset
-            self.truth.setdefault(dataset, set()).update(self.occurrence(scan.at))
+            truth.setdefault(dataset, set()).update(self.occurrence(scan.at))
+        return truth
 
     def occurrence(self, at: int) -> Pairs:
         """Return the true pairs of one scan."""
-        lineage = self.pipeline.lineage()
+        lineage = self.pipeline.lineage
         return {(out, rid) for out, made in enumerate(lineage) for rid in made.get(at, ())}
 
     def check(self) -> None:
-        """Compare the answers with the oracle's."""
-        answer = self.backward()
-        found = {source.dataset: source for source in answer.sources}
-        missing = {dataset for dataset, pairs in self.truth.items() if pairs} - found.keys()
-        assert not missing, f"no answer about {missing}"
+        """Compare the answers with the oracle's, backward and forward."""
+        found = self.check_backward()
         choice = random.Random(self.pipeline.seed)
-        for dataset, source in found.items():
-            pairs = _pairs(source)
-            self.check_occurrences(source)
-            self.compare("backward", source, pairs, self.truth.get(dataset, set()))
+        for dataset, pairs in found.items():
             self.check_forward(dataset, pairs, choice)
         if self.pipeline.rows:
             self.check_row(choice.randrange(len(self.pipeline.rows)), found)
+
+    def check_backward(self) -> Mapping[str, Pairs]:
+        """Compare the answer about all rows with the oracle's; return its pairs, by dataset."""
+        self.found = self.backward().sources
+        found: dict[str, Pairs] = {}
+        missing = {d for d, pairs in self.truth.items() if pairs} - {s.dataset for s in self.found}
+        assert not missing, f"no answer about {missing}"
+        for source in self.found:
+            found[source.dataset] = _pairs(source)
+            self.compare(
+                "backward", source, found[source.dataset], self.truth.get(source.dataset, set())
+            )
+            if len(source.parts) > 1:
+                self.check_occurrences(source)
+        return found
 
     def compare(self, what: str, source: SourceAnswer, found: Pairs, true: Pairs) -> None:
         """Check what was found about a dataset, as exactly as it says it is."""
@@ -135,13 +161,13 @@ class Question:
             self.written.output.dataset,
             rids=rids,
             run=self.run,
-            strategy="saved",
+            strategy=self.strategy,
             engine="duckdb",
         )
 
     def forward(self, dataset: str, rids: Sequence[int] | None = None) -> Answer:
         return self.lake.store.forward(
-            dataset, rids=rids, run=self.run, strategy="saved", engine="duckdb"
+            dataset, rids=rids, run=self.run, strategy=self.strategy, engine="duckdb"
         )
 
     def check_occurrences(self, source: SourceAnswer) -> None:
@@ -168,20 +194,26 @@ class Question:
         reached = {rid for output in answer.outputs for rid in output.rids().to_pylist()}
         assert reached == {out for out, own in pairs if own == rid}, f"forward from row {rid}"
 
-    def check_row(self, row: int, found: Mapping[str, SourceAnswer]) -> None:
+    def check_row(self, row: int, found: Mapping[str, Pairs]) -> None:
         """Check the answer about one row against that about all of them."""
-        answer = self.backward([row])
-        for source in answer.sources:
+        for source in self.backward([row]).sources:
             rids = {(row, rid) for rid in source.rids().to_pylist()}
-            true = {(out, rid) for out, rid in self.truth.get(source.dataset, set()) if out == row}
-            self.compare(f"row {row}", source, rids, true)
-            whole = {(out, rid) for out, rid in _pairs(found[source.dataset]) if out == row}
+            whole = {(out, rid) for out, rid in found[source.dataset] if out == row}
             assert rids == whole, f"row {row} alone has {rids}, among all rows {whole}"
+
+    def __str__(self) -> str:
+        programs = dict.fromkeys(p.path.relations.program for s in self.found for p in s.parts)
+        return "\n".join([str(self.pipeline), *map(_shown, programs)])
 
 
 def _pairs(source: SourceAnswer) -> Pairs:
     table = source.pairs()
     return set(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def _kind_of(reason: str) -> str:
+    """Return a reason without the place of the operator and the names of columns."""
+    return sub(r"\(operator \d+\)", "", sub(r"\bc\d+\b", "c", reason))
 
 
 def _above(plan: Plan) -> dict[int, set[str]]:

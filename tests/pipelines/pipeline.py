@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 from lineage_core.plan.prune import prune
 from lineage_core.plan.relation import Plan, Scan, Window, children, output
@@ -36,6 +37,7 @@ class Pipeline:
     def scans(self) -> list[Scan]:
         return [node for node in nodes(self.plan) if isinstance(node, Scan)]
 
+    @cached_property
     def lineage(self) -> list[Lineage]:
         """Return for each output row what it and the rows equal to it were made from."""
         alike: dict[tuple[Value, ...], list[Row]] = {}
