@@ -31,7 +31,7 @@ def reader(engines: Engines) -> Reader:
 
 def _rows_of(snapshot: Snapshot, selection: Selection = EVERYTHING) -> Path:
     steps = (Step(StepKind.TARGET, -1, TRUE, (), 0, "t"),)
-    return Path(Relations(LineageProgram(steps), (snapshot,), ({},)), (0,), selection)
+    return Path(Relations(LineageProgram(steps), {0: snapshot}, ({},)), (0,), selection)
 
 
 def _snapshot(path: LocalPath, *columns: tuple[str, str]) -> Snapshot:

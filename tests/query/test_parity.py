@@ -107,7 +107,7 @@ class Sample:
     def select(self, engine: str, predicate: Expr) -> list[int]:
         """Return the rids of the rows that a predicate selects."""
         steps = (Step(StepKind.TARGET, -1, TRUE, (), 0, "sample"),)
-        relations = Relations(LineageProgram(steps), (self.table.snapshot,), ({},))
+        relations = Relations(LineageProgram(steps), {0: self.table.snapshot}, ({},))
         reader = Reader(self.engines, engine)
         return list(reader.rids(Path(relations, (0,), Where(predicate))).to_pylist())
 
