@@ -83,7 +83,7 @@ def check(pipeline: Pipeline, lake: Lake, tally: Tally) -> None:
         tally.add(way, pipeline.plan, question.found)
 
 
-def _asked(way: str, question: Question, tally: Tally, checked: Callable[[Question], None]) -> None:
+def _asked(way: str, question: Question, tally: Tally, checked: Callable[[Question], object]) -> None:
     try:
         checked(question)
     except UnsupportedError as error:
