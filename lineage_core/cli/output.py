@@ -20,6 +20,7 @@ import click
 
 from lineage_core.cli.report import Report
 from lineage_core.cli.screen import console
+from lineage_core.cli.trees import draw
 from lineage_core.cli.values import plain, printable, text
 from lineage_core.errors import UnsupportedError
 
@@ -124,6 +125,11 @@ def write_tables(found: Report, file: IO[str]) -> None:
     from rich.text import Text
 
     out = console(file)
+    for forest in found.trees:
+        out.print(Text(printable(forest.title), style="italic"), end="\n\n", soft_wrap=True)
+        for tree in forest.trees:
+            out.print(draw(tree))
+            out.print()
     for part in found.tables:
         grid = Grid(title=Text(part.title), title_justify="left", box=SIMPLE_HEAD)
         grid.pad_edge = grid.show_edge = False

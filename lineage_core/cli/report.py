@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lineage_core.cli.trees import Forest
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -27,12 +29,14 @@ class Report:
         document: makes the JSON document; its values are those that Arrow gives.
         flat: the one table that CSV and Parquet hold; None when it takes several.
         notes: lines that people see below the tables.
+        trees: what people see above them.
     """
 
     tables: tuple[Table, ...]
     document: Callable[[], Mapping[str, Any]]
     flat: pa.Table | None
     notes: tuple[str, ...] = ()
+    trees: tuple[Forest, ...] = ()
 
 
 def report(key: str, title: str, data: pa.Table) -> Report:

@@ -69,7 +69,7 @@ def refused(ended: Any, *words: str) -> None:
         (("explain",), ("--sql",)),
         (("explain", "--sql", "SELECT 1", "ffff"), ("--sql",)),
         (("explain", "--sql", "SELEC 1"), ()),
-        (("explain", "--sql", "SELECT * FROM missing"), ("--table",)),
+        (("explain", "--sql", "SELECT * FROM missing"), ("NAME=PATH",)),
         (("explain", "--sql", "SELECT 1", "--table", "x"), ("name=path",)),
         (("explain", "--sql", "SELECT 1", "--table", "x=nowhere"), ()),
         (("run", "missing.py"), ("missing.py",)),

@@ -143,7 +143,7 @@ def test_explain_a_run(shop: Shop, row_lineage: Run) -> None:
     assert [step["kind"] for step in steps[:1]] == ["target"]
     assert {step["name"] for step in steps if step["kind"] == "source"} == {"orders", "lines"}
     assert {step["precision"] for step in steps} == {"exact"}
-    assert any("country <=> anchor.country" in step["rows"] for step in steps)
+    assert any("country <=> revenue.country" in step["rows"] for step in steps)
 
 
 def test_explain_a_query_runs_nothing(shop: Shop, row_lineage: Run, tmp_path: Path) -> None:
