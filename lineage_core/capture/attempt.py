@@ -25,8 +25,10 @@ from lineage_core.errors import LineageError, UnsupportedError
 from lineage_core.execute import choose, defer, inject, saved
 from lineage_core.execute.jvm import preorder
 from lineage_core.execute.sizes import sizes
+from lineage_core.execute.tree import Tree
+from lineage_core.execute.widen import Widener
 from lineage_core.infer import COMPUTE, infer
-from lineage_core.plan.program import LineageProgram, StepKind
+from lineage_core.plan.program import LineageProgram, Step, StepKind
 from lineage_core.plan.relation import Plan
 from lineage_core.plan.repeat import unrepeatable
 from lineage_core.plan.ties import ordered_limits
@@ -90,6 +92,10 @@ class Attempt:
     _facts: _Facts | None = None
     _artifacts: list[Artifact] = field(default_factory=list)
     _waiting: list[int] = field(default_factory=list)
+    _lost: set[int] = field(default_factory=set)  # places whose output cannot be saved
+    _injects: bool = False
+    _kept: frozenset[int] = frozenset()  # places whose output is saved already
+    _tree: Tree | None = None
     _seconds: dict[str, float] = field(default_factory=dict)
     _stage: str = ""
     _failure: str = ""
@@ -162,46 +168,69 @@ class Attempt:
             listings = sources.list_all(self.spark, captured.sources, captured.leaves)
         with self._timed("infer"):
             captured = replace(captured, plan=plan)
-            program = self._infer(captured, _WAYS[self.wish], write.dataset)
+            self._injects = self.wish is not Materialize.DEFER and self._may_inject()
+            program = self._infer(captured, write.dataset)
         types = sources.column_types(write.query.schema())
         columns = tuple(
             ColumnType(name, column.type) for name, column in zip(write.columns, types, strict=True)
         )
         self._facts = _Facts(captured, listings, program, columns)
 
-    def _infer(
-        self, captured: CapturedPlan, ways: tuple[StepKind, ...], name: str
-    ) -> LineageProgram:
-        return infer(
-            captured.plan,
-            ways=ways,
-            savable=self._savable(captured),
-            formats=dict(enumerate(source.format for source in captured.sources)),
-            decided=ordered_limits(captured.plan),
-            sizes=sizes(
-                lambda: preorder(captured.java), lambda: self.observed(name, captured.plan)
-            ),
-            name=name,
-        )
+    def _infer(self, captured: CapturedPlan, name: str) -> LineageProgram:
+        """Return the program, of which all can be saved that is to be."""
+        while True:
+            program = infer(
+                captured.plan,
+                ways=_WAYS[self.wish],
+                savable=self._savable(captured),
+                formats=dict(enumerate(source.format for source in captured.sources)),
+                decided=ordered_limits(captured.plan),
+                sizes=sizes(
+                    lambda: preorder(captured.java), lambda: self.observed(name, captured.plan)
+                ),
+                name=name,
+            )
+            steps = [program.steps[number] for number in program.saved]
+            lost = {
+                step.at
+                for step in steps
+                if not self._can_offer(captured, step)
+            }
+            if not lost:
+                return program
+            self._lost |= lost
+
+    def _can_offer(self, captured: CapturedPlan, step: Step) -> bool:
+        widener = Widener(self._tree_of(captured))
+        return widener.offers(step.at, (column.id for column in step.columns))
+
+    def _tree_of(self, captured: CapturedPlan) -> Tree:
+        if self._tree is None:
+            self._tree = Tree.of(self.spark, captured.java, captured.plan)
+        return self._tree
 
     def _savable(self, captured: CapturedPlan) -> Callable[[Plan], bool]:
         """Return which operators' output can be saved, in the user's job or after it."""
-        can_inject = self.wish is not Materialize.DEFER and self._may_inject()
 
         def savable(node: Plan) -> bool:
             # Operators numbered after Spark's own are of subqueries, which are no part of its plan.
-            if node.at >= len(preorder(captured.java)):
+            if node.at in self._lost or node.at >= len(self._tree_of(captured).nodes):
                 return False
-            return can_inject or not unrepeatable(node)
+            if node.at in self._kept or self._can_split(captured, node.at):
+                return True
+            return not unrepeatable(node)
 
         return savable
+
+    def _can_split(self, captured: CapturedPlan, at: int) -> bool:
+        return self._injects and not inject.inseparable(self._tree_of(captured), at)
 
     def _inject(self) -> Any:
         """Save what is to be saved before the write; return the rest of the plan as a Dataset."""
         if self._facts is None:
             return None
         with self._timed("save"):
-            chosen = self._choose(self._may_inject())
+            chosen = self._choose(self._facts)
             now = [step for step, how in chosen.items() if how is Materialize.INJECT]
             self._waiting = [step for step in chosen if step not in now]
             if not now:
@@ -210,13 +239,15 @@ class Attempt:
                 return self._split(self._facts, now)
             except Exception as error:
                 _logger.warning("intermediates could not be injected: %s", _kind(error))
+                _logger.debug("", exc_info=error)
                 self._undo()
                 return None
 
     def _split(self, facts: _Facts, now: list[int]) -> Any:
         steps = {number: facts.program.steps[number] for number in now}
+        captured = facts.captured
         rest, artifacts = inject.inject(
-            self.spark, facts.captured.java, steps, facts.captured.expr_ids, self.place
+            self.spark, captured.java, captured.plan, steps, self.place
         )
         self._artifacts.extend(artifacts)
         return saved.dataset(self.spark, rest)
@@ -228,34 +259,55 @@ class Attempt:
             return False
         return not choose.caches(self.spark)
 
-    def _choose(self, can_inject: bool) -> dict[int, Materialize]:
-        """Return when each intermediate is saved; none is where one cannot be saved as it was."""
-        facts = self._facts
-        if facts is None or not facts.program.saved:
+    def _choose(self, facts: _Facts) -> dict[int, Materialize]:
+        """Return when each intermediate is saved that is not saved yet."""
+        if not facts.program.saved:
             return {}
         by_place = {node.at: node for node in nodes(facts.captured.plan)}
-        try:
-            return {
-                number: choose.choose(self.wish, by_place[step.at], can_inject=can_inject)
-                for number in facts.program.saved
-                for step in [facts.program.steps[number]]
-            }
-        except UnsupportedError as error:
-            _logger.warning("lineage will be a superset: %s", _reason(error))
-            program = self._infer(facts.captured, COMPUTE, facts.program.target.name)
-            self._facts = replace(facts, program=program)
-            return {}
+        missing = {
+            number: facts.program.steps[number].at
+            for number in facts.program.saved
+            if number not in {artifact.step for artifact in self._artifacts}
+        }
+        return {
+            number: choose.choose(
+                self.wish, by_place[at], can_inject=self._can_split(facts.captured, at)
+            )
+            for number, at in missing.items()
+        }
 
     def _undo(self) -> None:
         """Forget an injection, so that the user's own write runs as if there had been none."""
         self._discard()
-        if self._facts is not None:
-            try:
-                self._waiting = list(self._choose(can_inject=False))
-            except Exception as error:
-                self._fail(error)
+        self._injects = False
+        try:
+            self._again()
+        except Exception as error:
+            self._fail(error)
         if self._write is not None and not self._before.exists:
             outputs.clear_empty(self._write.dataset)
+
+    def _again(self) -> None:
+        """Infer the program again after less can be saved than was thought; keep what is saved."""
+        facts = self._facts
+        if facts is None:
+            return
+        kept = {facts.program.steps[a.step].at: a for a in self._artifacts}
+        self._kept = frozenset(kept)
+        while True:
+            program = self._infer(facts.captured, facts.program.target.name)
+            steps = {number: program.steps[number] for number in program.saved}
+            # Saved columns are no more than were asked for then.
+            short = {s.at for s in steps.values() if s.at in kept and not _holds(kept[s.at], s)}
+            if not short:
+                break
+            self._lost |= short
+        self._artifacts = [
+            replace(kept[step.at], step=number) for number, step in steps.items() if step.at in kept
+        ]
+        self._facts = replace(facts, program=program)
+        self._waiting = list(self._choose(self._facts))
+        self.place.remove(kept=[steps[artifact.step].at for artifact in self._artifacts])
 
     def _finish(self) -> None:
         """Save what was deferred, look at what was written, and make the record."""
@@ -283,18 +335,23 @@ class Attempt:
             return outputs.take(self._write, self._facts.columns, self._before)
 
     def _defer(self) -> None:
-        facts = self._facts
-        if facts is None:
-            return
+        self._injects, tries = False, True
         with self._timed("save"):
-            for number in self._waiting:
-                step = facts.program.steps[number]
-                captured = facts.captured
-                self._artifacts.append(
-                    defer.save(
-                        self.spark, captured.java, step, number, captured.expr_ids, self.place
-                    )
-                )
+            while self._facts is not None and self._waiting:
+                number, tree = self._waiting[0], self._tree_of(self._facts.captured)
+                step = self._facts.program.steps[number]
+                try:
+                    artifact = defer.save(tree, step, number, self.place)
+                except Exception as error:
+                    _logger.warning("an intermediate could not be saved: %s", _kind(error))
+                    _logger.debug("", exc_info=error)
+                    # A second failure is not the operator's, and every try takes a job.
+                    self._lost |= {step.at} if tries else set(range(len(tree.nodes)))
+                    tries = False
+                    self._again()
+                else:
+                    self._artifacts.append(artifact)
+                    self._waiting.pop(0)
 
     def _take_sources(self) -> tuple[Snapshot, ...]:
         if self._facts is None:
@@ -330,6 +387,13 @@ class Attempt:
             yield
         finally:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + time.perf_counter() - start
+
+
+def _holds(artifact: Artifact, step: Step) -> bool:
+    """Whether a saved intermediate has the columns of `step`."""
+    return {f"c{column.id}" for column in step.columns} <= {
+        column.name for column in artifact.snapshot.columns
+    }
 
 
 def _reason(error: BaseException) -> str:

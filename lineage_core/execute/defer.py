@@ -6,46 +6,35 @@ lineage needs: two saved rows that are equal there are related to the same sourc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from pyspark.sql import SparkSession
-
-from lineage_core.execute.jvm import preorder
-from lineage_core.execute.saved import Place, artifact, column_types, named, write
-from lineage_core.execute.widen import attributes, project, widen
+from lineage_core.execute.saved import Place, artifact, column_types, rows_of, write
+from lineage_core.execute.tree import Tree
+from lineage_core.execute.widen import Widener
 from lineage_core.plan.program import Step
 from lineage_core.store.manifest import Artifact, Materialize
 
 
-def save(
-    spark: SparkSession,
-    plan: Any,
-    step: Step,
-    number: int,
-    expr_ids: Mapping[int, int],
-    place: Place,
-) -> Artifact:
-    """Compute and save step `number` of a program.
+def save(tree: Tree, step: Step, number: int, place: Place) -> Artifact:
+    """Compute and save step `number` of a program over the plan `tree`.
 
     Args:
-        spark: the session of `plan`.
-        plan: the optimised Java plan of the output.
+        tree: the optimised plan of the output.
         step: the saved step.
         number: its number in the program.
-        expr_ids: the Catalyst attribute behind each column id.
         place: where the output's intermediates go.
+
+    Raises:
+        UnsupportedError: the operator cannot offer the columns.
     """
-    wanted = [expr_ids[column.id] for column in step.columns]
-    node = widen(spark, preorder(plan)[step.at], wanted)
-    offered = attributes(node)
-    names = [f"c{column.id}" for column in step.columns]
-    rows = named(spark, project(spark, [offered[id] for id in wanted], node), names)
+    widener = Widener(tree)
+    wanted = [column.id for column in step.columns]
+    widener.ask(step.at, wanted)
+    wide = widener.build(step.at)
+    rows = rows_of(tree.spark, wide.node, widener.require(step.at, wide, wanted))
     types = column_types(rows)
     if all(_comparable(type) for type in types.values()):
         rows = rows.distinct()
-    write(spark, rows, place.reserve(number))
-    return artifact(place, number, types, Materialize.DEFER)
+    write(tree.spark, rows, place.reserve(step.at))
+    return artifact(place, number, step.at, types, Materialize.DEFER)
 
 
 def _comparable(type: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,31 @@ from pyspark.sql import SparkSession
 
 from lineage_core import snapshot
 from lineage_core.datasets import local_path
-from lineage_core.execute.jvm import java_class, seq
+from lineage_core.execute.jvm import (
+    EXPRESSIONS,
+    items,
+    java_class,
+    scala_object,
+    seq,
+    simple_name,
+)
+from lineage_core.execute.widen import project, renamed
 from lineage_core.snapshot import ColumnType
 from lineage_core.store.filesystem import ArtifactStore
 from lineage_core.store.manifest import Artifact, Materialize
+
+_DATASET = "org.apache.spark.sql.classic.Dataset"
+_DATASOURCES = "org.apache.spark.sql.execution.datasources"
+
+_SETTINGS = {
+    "spark.sql.files.maxRecordsPerFile": "0",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.fieldId.write.enabled": "false",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.writeLegacyFormat": "false",
+}
+"""How intermediates are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +56,13 @@ class Place:
     run_id: str
     output: int
 
-    def folder(self, step: int) -> str:
-        """Return the folder of a saved step, relative to the store."""
-        return f"{self.store.run_path(self.run_id)}/saved/{self.output}-{step}"
+    def folder(self, at: int) -> str:
+        """Return the folder of what is saved of operator `at`, relative to the store."""
+        return f"{self.store.run_path(self.run_id)}/saved/{self.output}-{at}"
 
-    def reserve(self, step: int) -> str:
-        """Return the URI of a saved step's folder, its parents being there and private."""
-        folder = self.folder(step)
+    def reserve(self, at: int) -> str:
+        """Return the URI of an operator's folder, its parents being there and private."""
+        folder = self.folder(at)
         local = local_path(self.store.uri(folder))
         if local is not None:
             root = local_path(self.store.url) or ""
@@ -50,39 +71,68 @@ class Place:
                     parent.mkdir(mode=0o700 if str(parent).startswith(root) else 0o755)
         return self.store.uri(folder)
 
-    def remove(self) -> None:
-        """Delete everything saved for the output."""
+    def remove(self, kept: Collection[int] = ()) -> None:
+        """Delete what is saved for the output, but of the operators `kept`."""
         folder = f"{self.store.run_path(self.run_id)}/saved"
         uri = self.store.uri(folder)
         filesystem, root = pafs.FileSystem.from_uri(uri)
         found = filesystem.get_file_info(pafs.FileSelector(root, allow_not_found=True))
+        keep = {f"{self.output}-{at}" for at in kept}
         for info in found:
-            if info.base_name.startswith(f"{self.output}-"):
+            if info.base_name.startswith(f"{self.output}-") and info.base_name not in keep:
                 self.store.remove(f"{folder}/{info.base_name}")
 
 
 def dataset(spark: SparkSession, plan: Any) -> Any:
     """Return the Java `Dataset` of a Java plan."""
-    return java_class(spark, "org.apache.spark.sql.classic.Dataset").ofRows(
-        spark._jsparkSession, plan
-    )
+    return java_class(spark, _DATASET).ofRows(spark._jsparkSession, plan)
 
 
-def named(spark: SparkSession, plan: Any, names: Sequence[str]) -> Any:
-    """Return the Java `Dataset` of a Java plan under other column names.
+def rows_of(spark: SparkSession, plan: Any, columns: Mapping[int, Any]) -> Any:
+    """Return the Java `Dataset` of columns of a Java plan, each named `c<id>`.
 
-    A plan without columns gets one, `x0`: rows without columns count too, but have no file format.
+    Columns without a type hold nothing and are left out. Without columns there is one, `x0`: rows
+    without columns count too, but have no file format.
     """
-    rows = dataset(spark, plan)
-    if names:
-        return rows.toDF(seq(spark, names))
-    one = java_class(spark, "org.apache.spark.sql.functions").lit(True)
-    return rows.select(seq(spark, [one.alias("x0")]))
+    typed = {id: a for id, a in columns.items() if simple_name(a.dataType()) != "NullType$"}
+    named = [renamed(spark, attribute, f"c{id}") for id, attribute in typed.items()]
+    if not named:
+        literals = scala_object(spark, f"{EXPRESSIONS}.Literal")
+        named = [renamed(spark, literals.apply(True), "x0")]
+    return dataset(spark, project(spark, named, plan))
 
 
 def write(spark: SparkSession, rows: Any, uri: str) -> None:
-    """Write a Java `Dataset` as Parquet files at `uri`."""
-    rows.write().option("compression", "zstd").parquet(spark_path(spark, uri))
+    """Write a Java `Dataset` as Parquet files at `uri`, whatever the session's settings for them.
+
+    Those may round timestamps, or refuse some.
+    """
+    session = spark._jsparkSession.cloneSession()
+    for key, value in _SETTINGS.items():
+        session.conf().set(key, value)
+    copy = java_class(spark, _DATASET).ofRows(session, rows.logicalPlan())
+    copy.write().option("compression", "zstd").parquet(spark_path(spark, uri))
+
+
+def read(spark: SparkSession, rows: Any, uri: str) -> tuple[Any, dict[str, Any]]:
+    """Return a Java plan that reads what `write` wrote, and its columns by name.
+
+    Spark takes all that it reads for nullable, but these files hold just what was written.
+    """
+    reader = spark._jsparkSession.read().schema(rows.schema())
+    scan = reader.parquet(seq(spark, [spark_path(spark, uri)])).queryExecution().analyzed()
+    files = scan.relation()
+    relation = java_class(spark, f"{_DATASOURCES}.HadoopFsRelation")(
+        files.location(),
+        files.partitionSchema(),
+        rows.schema(),
+        files.bucketSpec(),
+        files.fileFormat(),
+        files.options(),
+        spark._jsparkSession,
+    )
+    scan = scala_object(spark, f"{_DATASOURCES}.LogicalRelation").apply(relation, False)
+    return scan, {str(a.name()): a for a in items(scan.output())}
 
 
 def spark_path(spark: SparkSession, uri: str) -> str:
@@ -92,9 +142,15 @@ def spark_path(spark: SparkSession, uri: str) -> str:
     return str(path.toString())
 
 
-def artifact(place: Place, step: int, types: Mapping[str, str], how: Materialize) -> Artifact:
-    """Return the record of the files saved for `step`, whose columns have these types."""
-    folder = place.folder(step)
+def artifact(
+    place: Place, number: int, at: int, types: Mapping[str, str], how: Materialize
+) -> Artifact:
+    """Return the record of what is saved of operator `at` for step `number` of a program.
+
+    Args:
+        types: the types of the saved columns, by name.
+    """
+    folder = place.folder(at)
     uri = place.store.uri(folder)
     filesystem, root = pafs.FileSystem.from_uri(uri)
     found = filesystem.get_file_info(pafs.FileSelector(root))
@@ -103,7 +159,7 @@ def artifact(place: Place, step: int, types: Mapping[str, str], how: Materialize
     taken = snapshot.take(folder, "parquet", columns, [(f"{uri}/{name}", ()) for name in names])
     files = (replace(f, path=f"{folder}/{os.path.basename(f.path)}") for f in taken.files)
     rows = sum(_rows(filesystem, f"{root}/{name}") for name in names)
-    return Artifact(step, replace(taken, files=tuple(files)), rows, how)
+    return Artifact(number, replace(taken, files=tuple(files)), rows, how)
 
 
 def column_types(rows: Any) -> dict[str, str]:

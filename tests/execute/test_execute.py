@@ -13,12 +13,13 @@ from pyspark.sql import DataFrame, SparkSession
 from lineage_core.capture import CapturedPlan, read_dataframe
 from lineage_core.errors import UnsupportedError
 from lineage_core.execute import choose, defer, inject, saved
-from lineage_core.execute.jvm import preorder
-from lineage_core.execute.widen import attributes, widen
+from lineage_core.execute.jvm import items
+from lineage_core.execute.tree import Tree
+from lineage_core.execute.widen import Widener
 from lineage_core.execute.writers import over
 from lineage_core.plan.expr import TRUE
 from lineage_core.plan.program import Step, StepKind
-from lineage_core.plan.relation import Aggregate, Field, Join, Limit, Plan, Scan
+from lineage_core.plan.relation import Aggregate, Field, Join, Limit, Plan, Scan, output
 from lineage_core.plan.traverse import nodes
 from lineage_core.store import ArtifactStore
 from lineage_core.store.manifest import Artifact, Materialize
@@ -73,29 +74,39 @@ def content(store: ArtifactStore, artifact: Artifact, columns: list[str]) -> lis
 def test_widening_offers_pruned_columns(tables: SparkSession) -> None:
     captured = read_dataframe(tables.sql(QUERY))
     (join,) = find(captured.plan, Join)
-    java = preorder(captured.java)[join.at]
-    pruned = [e for i, e in captured.expr_ids.items() if e not in attributes(java) and i < 5]
+    tree = Tree.of(tables, captured.java, captured.plan)
+    scanned = {f.id for scan in find(captured.plan, Scan) for f in output(scan)}
+    pruned = scanned - {f.id for f in output(join)}
     assert pruned
     before = captured.java.toString()
-    widened = widen(tables, java, pruned)
-    assert set(pruned) <= attributes(widened).keys()
+    widener = Widener(tree)
+    widener.ask(join.at, pruned)
+    wide = widener.build(join.at)
+    offered = {a.exprId().id() for a in items(wide.node.output())}
+    found = widener.require(join.at, wide, pruned)
+    assert found.keys() == pruned and {a.exprId().id() for a in found.values()} <= offered
     assert captured.java.toString() == before
-    assert saved.dataset(tables, widened).count() == saved.dataset(tables, java).count() == 5
-    top = preorder(captured.java)[find(captured.plan, Aggregate)[0].at]
-    with pytest.raises(UnsupportedError):
-        widen(tables, top, pruned)
+    java = tree.nodes[join.at]
+    assert saved.dataset(tables, wide.node).count() == saved.dataset(tables, java).count() == 5
+    top = find(captured.plan, Aggregate)[0].at
+    assert not Widener(tree).offers(top, pruned)
+    with pytest.raises(UnsupportedError, match=r"Aggregate \(operator \d+\) cannot offer"):
+        widener.require(top, widener.build(top), pruned)
 
 
 def test_defer_saves_distinct_rows_of_the_columns(tables: SparkSession, place: saved.Place) -> None:
     captured = read_dataframe(tables.sql(QUERY))
     (join,) = find(captured.plan, Join)
     wanted = step(captured, join.at, "w", "k")
-    artifact = defer.save(tables, captured.java, wanted, 3, captured.expr_ids, place)
+    artifact = defer.save(Tree.of(tables, captured.java, captured.plan), wanted, 3, place)
     names = [f"c{column.id}" for column in wanted.columns]
     assert [c.name for c in artifact.snapshot.columns] == names
     assert (artifact.step, artifact.how, artifact.rows) == (3, Materialize.DEFER, 3)
     assert content(place.store, artifact, names) == [(7, 0), (7, 1), (7, 2)]
-    assert all(f.path.startswith(f"runs/{RUN}/saved/0-3/") for f in artifact.snapshot.files)
+    folder = f"runs/{RUN}/saved/0-{join.at}/"
+    assert all(f.path.startswith(folder) for f in artifact.snapshot.files)
+    place.remove(kept=[join.at])
+    assert place.store.exists(artifact.snapshot.files[0].path)
     place.remove()
     assert not place.store.exists(artifact.snapshot.files[0].path)
 
@@ -106,7 +117,7 @@ def test_nested_steps_are_all_split_off(tables: SparkSession, place: saved.Place
     captured = read_dataframe(frame)
     (join,), lower = find(captured.plan, Join), find(captured.plan, Aggregate)[1]
     steps = {1: step(captured, lower.at, "k"), 2: step(captured, join.at, "w", "v")}
-    rest, artifacts = inject.inject(tables, captured.java, steps, captured.expr_ids, place)
+    rest, artifacts = inject.inject(tables, captured.java, captured.plan, steps, place)
     assert [(a.step, a.rows, a.how) for a in artifacts] == [
         (1, 3, Materialize.INJECT),
         (2, 5, Materialize.INJECT),
@@ -117,16 +128,15 @@ def test_nested_steps_are_all_split_off(tables: SparkSession, place: saved.Place
     assert rebuilt.schema == frame.schema
     assert rebuilt.collect() == frame.collect()
     files = {Path(f).parent.name for f in rebuilt.inputFiles()}
-    assert files == {"0-1"}, "the rest of the plan must read what was saved last"
+    assert files == {f"0-{lower.at}"}, "the rest of the plan must read what was saved last"
 
 
 def test_order_survives_a_split(tables: SparkSession, place: saved.Place) -> None:
     frame = tables.sql("select v, k from facts order by v desc limit 4")
     captured = read_dataframe(frame)
     (limit,) = find(captured.plan, Limit)
-    rest, _ = inject.inject(
-        tables, captured.java, {1: step(captured, limit.at, "v")}, captured.expr_ids, place
-    )
+    steps = {1: step(captured, limit.at, "v")}
+    rest, _ = inject.inject(tables, captured.java, captured.plan, steps, place)
     assert DataFrame(saved.dataset(tables, rest), tables).collect() == frame.collect()
 
 
