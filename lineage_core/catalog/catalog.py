@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from types import TracebackType
 from typing import Self
@@ -167,6 +167,12 @@ class Catalog:
                 session, names.dataset(session, dataset), snapshot_id
             )
         )
+
+    def written_near(self, datasets: Collection[str]) -> frozenset[str]:
+        """Return those of `datasets`, by canonical name, that have `related_writers`."""
+        if not datasets:
+            return frozenset()
+        return self._database.read(lambda session: outputs.written_near(session, datasets))
 
     def related_writers(self, dataset: str) -> list[OutputRef]:
         """Return all writes of a dataset, of folders in it and above it, newest first.

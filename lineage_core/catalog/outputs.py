@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from itertools import groupby
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, or_, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from lineage_core.catalog.answers import OutputRef
@@ -68,6 +69,13 @@ def writer_of_snapshot(session: Session, dataset: str, snapshot_id: str) -> Outp
     return None if found is None else _ref(*found)
 
 
+def written_near(session: Session, datasets: Collection[str]) -> frozenset[str]:
+    """Return those of `datasets` of which a write may have left files; see `related_writers`."""
+    related = or_(*(_related(Output.dataset, dataset) for dataset in datasets))
+    written = session.scalars(select(Output.dataset).where(related).distinct()).all()
+    return frozenset(d for d in datasets if any(_is_related(other, d) for other in written))
+
+
 def related_writers(session: Session, dataset: str) -> list[OutputRef]:
     """Return all writes of `dataset`, of folders in it and of folders it lies in, newest first."""
     query = _writes().where(_related(Output.dataset, dataset)).order_by(*_NEWEST)
@@ -116,6 +124,12 @@ def _related(column: InstrumentedAttribute[str], dataset: str) -> ColumnElement[
     inside = dataset.rstrip("/")
     below = (column > f"{inside}/") & (column < f"{inside}{_AFTER_SLASH}")
     return column.in_(above) | below
+
+
+def _is_related(other: str, dataset: str) -> bool:
+    """Whether a dataset is `dataset`, or a folder above or below."""
+    one, two = (f"{name.rstrip('/')}/" for name in (other, dataset))
+    return one.startswith(two) or two.startswith(one)
 
 
 _AFTER_SLASH = "0"  # sorts right after a slash

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 
 from lineage_core.datasets import canonical, display
 from lineage_core.errors import AmbiguousError, NotFoundError, UncapturedError, UnsupportedError
+from lineage_core.query.chain import Path
 from lineage_core.query.columns import close_matches, find_column
-from lineage_core.query.evaluate import IN_RID, OUT_RID, Path
+from lineage_core.query.evaluate import IN_RID, OUT_RID
 from lineage_core.query.pairing import SCHEMA, carried_pairs, compose, in_files, sorted_pairs
 from lineage_core.query.reader import Reader, need_rids
 from lineage_core.query.roles import UsedColumn, used_columns

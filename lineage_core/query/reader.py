@@ -18,13 +18,12 @@ from lineage_core.infer.links import Link
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison
 from lineage_core.plan.relation import is_rid
 from lineage_core.plan.types import is_comparable
+from lineage_core.query.chain import ORIGIN, Path
 from lineage_core.query.engines.choice import Engines
 from lineage_core.query.evaluate import (
     IN_RID,
-    ORIGIN,
     OUT_RID,
     RID,
-    Path,
     Question,
     computed_query,
     counted,

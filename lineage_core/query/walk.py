@@ -18,7 +18,7 @@ from typing import TypeAlias
 from lineage_core.catalog import Catalog, OutputRef
 from lineage_core.errors import NotFoundError, UncapturedError
 from lineage_core.query.answer import Part, SourceAnswer
-from lineage_core.query.evaluate import Path
+from lineage_core.query.chain import Path
 from lineage_core.query.pairing import carried, file_identity, in_files
 from lineage_core.query.reader import Reader
 from lineage_core.query.relations import Relations
@@ -65,6 +65,8 @@ class Walk:
         self._as_of = as_of
         self._strategy = strategy
         self._records: dict[str, RunRecord] = {}
+        self._looked_up: set[str] = set()
+        self._written: set[str] = set()
         self._files_left: dict[Write, list[DataFile]] = {}
 
     def backward(
@@ -112,6 +114,7 @@ class Walk:
         frontier = _merged(reached)
         depth = 1
         while frontier and (hops is None or depth < hops):
+            self._note_written(frontier)
             further: list[_Reached] = []
             for at in frontier:
                 last, more = expand(at, self._answer(at)) if not at.gap else ([at], [])
@@ -262,12 +265,23 @@ class Walk:
         files = self._files_left.get(_write(ref))
         return relations if files is None else _only(relations, files)
 
+    def _note_written(self, frontier: Iterable[_Reached]) -> None:
+        """Note which of the datasets reached anybody wrote: for most there is nothing to look up.
+
+        One question to the catalog takes as long for all of them as for one.
+        """
+        new = {at.snapshot.dataset for at in frontier} - self._looked_up
+        self._looked_up |= new
+        self._written |= self._catalog.written_near(new)
+
     def _writers(self, at: _Reached) -> list[OutputRef]:
         """Return the writes that may have left files of the snapshot, the likeliest first.
 
         Files are told by their identity, so the times of runs only say where to look first.
         """
         dataset = at.snapshot.dataset
+        if dataset not in self._written:
+            return []
         try:
             exact = self._catalog.writer_of_snapshot(dataset, at.snapshot.id)
         except NotFoundError:

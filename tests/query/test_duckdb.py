@@ -15,9 +15,10 @@ import pytest
 from lineage_core.errors import UnsupportedError
 from lineage_core.plan.expr import TRUE, Column, Compare, Comparison, Literal
 from lineage_core.plan.program import LineageProgram, Step, StepKind
+from lineage_core.query.chain import Path
 from lineage_core.query.engines.choice import Engines
 from lineage_core.query.engines.duckdb import DuckDBEngine
-from lineage_core.query.evaluate import Path, pairs, reached
+from lineage_core.query.evaluate import pairs, reached
 from lineage_core.query.reader import Reader
 from lineage_core.query.relations import Relations
 from lineage_core.query.selection import EVERYTHING, Rids, Selection, Where

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from lineage_core.plan.expr import TRUE
+from lineage_core.query.chain import Path
 from lineage_core.query.engines.choice import Engines
-from lineage_core.query.evaluate import Path
 from lineage_core.query.reader import Reader
 from lineage_core.query.selection import EVERYTHING, Rids, Where
 

@@ -33,12 +33,12 @@ from lineage_core.plan.expr import (
 )
 from lineage_core.plan.functions import FUNCTIONS
 from lineage_core.plan.program import LineageProgram, Step, StepKind
+from lineage_core.query.chain import Path
 from lineage_core.query.compile import compile_expr
 from lineage_core.query.engines.choice import Engines
 from lineage_core.query.engines.duckdb_dialect import DIALECT as DUCKDB
 from lineage_core.query.engines.duckdb_dialect import FUNCTIONS as DUCKDB_FUNCTIONS
 from lineage_core.query.engines.spark_dialect import FUNCTIONS as SPARK_FUNCTIONS
-from lineage_core.query.evaluate import Path
 from lineage_core.query.protocol import Engine, value
 from lineage_core.query.reader import Reader
 from lineage_core.query.relations import Relations

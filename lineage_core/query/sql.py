@@ -1,0 +1,39 @@
+"""Builders of SQL trees: sqlglot's own, without the copy of everything that each of them makes.
+
+A tree given to a builder belongs to what it returns, and must not be used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from lineage_core.query.compile import Sql, balanced
+
+
+def select(columns: Sequence[Sql], source: exp.Expr) -> exp.Select:
+    """Return the query of `columns` of a relation; of a constant if there are none."""
+    expressions = list(columns) or [exp.Literal.number(1)]
+    return exp.Select(expressions=expressions).from_(source, copy=False)
+
+
+def named(query: exp.Query, name: str) -> exp.Subquery:
+    """Return a query as a relation called `name`."""
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
+
+
+def as_(expr: Sql, name: str) -> exp.Alias:
+    """Return a column called `name`."""
+    return exp.Alias(this=expr, alias=exp.to_identifier(name, quoted=True))
+
+
+def join(query: exp.Select, other: exp.Expr, on: Sql, kind: str) -> exp.Select:
+    """Return `query` joined with a relation in the manner of `kind` (`inner`, `semi`)."""
+    return query.join(other, on=on, join_type=kind, copy=False)
+
+
+def where(query: exp.Select, conditions: Iterable[Sql]) -> exp.Select:
+    """Return the rows of `query` for which all conditions hold."""
+    found = list(conditions)
+    return query.where(balanced(exp.And, found), copy=False) if found else query
