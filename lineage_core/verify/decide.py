@@ -28,8 +28,9 @@ from lineage_core.pushdown.obligation import (
 )
 from lineage_core.verify.memory import RESOURCE_LIMIT
 from lineage_core.verify.operators import apply, sizes
-from lineage_core.verify.symbols import Cell, Row, Symbols, Term, same
+from lineage_core.verify.symbols import Cell, Row, Symbols, same
 from lineage_core.verify.tables import Output, identical_rows
+from lineage_core.verify.terms import TRUE, Term, all_of, any_of, equal, negation
 
 RESOURCES = 20_000_000
 
@@ -91,58 +92,58 @@ class _Setting:
 
     def premise(self) -> Term:
         """Some output row satisfies the predicate: the row a question is about exists."""
-        return z3.Or(self.wanted) if self.obligation.premise else z3.BoolVal(True)
+        return any_of(*self.wanted) if self.obligation.premise else TRUE
 
     def keys(self) -> Iterator[Term]:
         """No two rows of an input agree on a key of it; what is always present is not null."""
         for table, ids in zip(self.inputs, self.obligation.present, strict=False):
             # Abstraction may have put another input in place of one whose rows play no part.
             known = [id for id in ids if id in table[0].cells]
-            yield from (z3.Not(row.cells[id].null) for row in table for id in known)
+            yield from (negation(row.cells[id].null) for row in table for id in known)
         for table, unique in zip(self.inputs, self.obligation.keys, strict=False):
             for key in (key for key in unique if key <= table[0].cells.keys()):
                 for a, b in combinations(table, 2):
                     agree = [same(a.cells[id], b.cells[id]) for id in sorted(key)]
-                    yield z3.Not(z3.And(a.exists, b.exists, *agree))
+                    yield negation(all_of(a.exists, b.exists, *agree))
 
     def violation(self) -> Term:
         """The claim fails somewhere in these tables."""
         match self.obligation.claim:
             case Claim.COVERS:
-                return z3.Or(list(self._missed()))
+                return any_of(*self._missed())
             case Claim.PRECISE:
-                return z3.Or(list(self._superfluous()))
+                return any_of(*self._superfluous())
             case Claim.REPRODUCES:
-                return z3.Or(list(self._lost()))
+                return any_of(*self._lost())
             case Claim.REDUCES:
-                return z3.Or(list(self._changed()))
+                return any_of(*self._changed())
 
     def _missed(self) -> Iterator[Term]:
         input = self.obligation.input
         for out, wanted in zip(self.outputs, self.wanted, strict=True):
             pairs = zip(out.contributes[input], self.selected[input], strict=True)
-            missed = [z3.And(contributes, z3.Not(selected)) for contributes, selected in pairs]
-            yield z3.And(wanted, z3.Or(missed))
+            missed = [all_of(contributes, negation(selected)) for contributes, selected in pairs]
+            yield all_of(wanted, any_of(*missed))
 
     def _superfluous(self) -> Iterator[Term]:
         input = self.obligation.input
         pairs = zip(self.inputs[input], self.selected[input], strict=True)
         for i, (row, selected) in enumerate(pairs):
             outputs = zip(self.outputs, self.wanted, strict=True)
-            contributed = [z3.And(wanted, out.contributes[input][i]) for out, wanted in outputs]
-            yield z3.And(row.exists, selected, z3.Not(z3.Or(contributed)))
+            contributed = [all_of(wanted, out.contributes[input][i]) for out, wanted in outputs]
+            yield all_of(row.exists, selected, negation(any_of(*contributed)))
 
     def _lost(self) -> Iterator[Term]:
         """A wanted row is not there again, in its place (`operators.apply`)."""
         for out, wanted, again in self._compared():
-            there = z3.And(again.row.exists, identical_rows(out.row, again.row))
-            yield z3.And(wanted, z3.Not(there))
+            there = all_of(again.row.exists, identical_rows(out.row, again.row))
+            yield all_of(wanted, negation(there))
 
     def _changed(self) -> Iterator[Term]:
         """In some place the wanted rows of all inputs and of the selected rows differ."""
         for out, wanted, again in self._compared():
-            yield z3.Xor(wanted, self._wanted(again))
-            yield z3.And(wanted, z3.Not(identical_rows(out.row, again.row)))
+            yield negation(equal(wanted, self._wanted(again)))
+            yield all_of(wanted, negation(identical_rows(out.row, again.row)))
 
     def _compared(self) -> Iterator[tuple[Output, Term, Output]]:
         return zip(self.outputs, self.wanted, self._over_selected(), strict=True)
@@ -151,7 +152,7 @@ class _Setting:
         """Return the output over the selected rows alone."""
         restricted = [
             tuple(
-                Row(z3.And(row.exists, chosen), row.cells, row.number)
+                Row(all_of(row.exists, chosen), row.cells, row.number)
                 for row, chosen in zip(table, selected, strict=True)
             )
             for table, selected in zip(self.inputs, self.selected, strict=True)
@@ -160,7 +161,7 @@ class _Setting:
 
     def _wanted(self, out: Output) -> Term:
         holds = self.symbols.holds(self.obligation.predicate, out.row, self.anchor)
-        return z3.And(out.row.exists, holds)
+        return all_of(out.row.exists, holds)
 
     def _selected(self, input: int) -> tuple[Term, ...]:
         """Return which rows of an input the pushed predicate selects."""
@@ -168,11 +169,11 @@ class _Setting:
         if not self.obligation.saved:
             return tuple(self.symbols.holds(pushed, row, self.anchor) for row in table)
         return tuple(
-            z3.Or(
-                [
-                    z3.And(wanted, self.symbols.holds(pushed, row, out.row.cells))
+            any_of(
+                *(
+                    all_of(wanted, self.symbols.holds(pushed, row, out.row.cells))
                     for out, wanted in zip(self.outputs, self.wanted, strict=True)
-                ]
+                )
             )
             for row in table
         )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import z3
-
 from lineage_core.plan.relation import Field, Join, JoinKind, output
-from lineage_core.verify.symbols import Cell, Row, Symbols, Term, boolean, no_value
+from lineage_core.verify.symbols import Cell, Row, Symbols, boolean, no_value
 from lineage_core.verify.tables import Output, Table, nothing, only, where
+from lineage_core.verify.terms import Term, all_of, any_of, negation
 
 _Partners = list[list[Term]]
 
@@ -27,11 +26,11 @@ def join(node: Join, left: Table, right: Table, symbols: Symbols) -> tuple[Outpu
 
 def _partners(node: Join, a: Row, b: Row, width: int, symbols: Symbols) -> Term:
     pair = _pair(a, b, width)
-    return z3.And(pair.exists, symbols.holds(node.condition, pair, {}))
+    return all_of(pair.exists, symbols.holds(node.condition, pair, {}))
 
 
 def _pair(a: Row, b: Row, width: int) -> Row:
-    return Row(z3.And(a.exists, b.exists), {**a.cells, **b.cells}, a.number * width + b.number)
+    return Row(all_of(a.exists, b.exists), {**a.cells, **b.cells}, a.number * width + b.number)
 
 
 def _paired(node: Join, left: Table, right: Table, partners: _Partners) -> Iterator[Output]:
@@ -54,12 +53,12 @@ def _paired(node: Join, left: Table, right: Table, partners: _Partners) -> Itera
 
 def _lefts(node: Join, left: Table, right: Table, partners: _Partners) -> Iterator[Output]:
     for i, a in enumerate(left):
-        found = z3.Or(partners[i])
+        found = any_of(*partners[i])
         match node.kind:
             case JoinKind.LEFT_SEMI:
                 yield Output(where(a, found), (only(i, left), tuple(partners[i])))
             case JoinKind.LEFT_ANTI:
-                yield Output(where(a, z3.Not(found)), (only(i, left), nothing(right)))
+                yield Output(where(a, negation(found)), (only(i, left), nothing(right)))
             case _:
                 assert node.exists is not None
                 row = Row(a.exists, {**a.cells, node.exists.id: boolean(found)}, a.number)
@@ -67,7 +66,7 @@ def _lefts(node: Join, left: Table, right: Table, partners: _Partners) -> Iterat
 
 
 def _alone(partners: list[Term]) -> Term:
-    return z3.Not(z3.Or(partners))
+    return negation(any_of(*partners))
 
 
 def _nulls(fields: tuple[Field, ...]) -> Mapping[int, Cell]:

@@ -20,6 +20,7 @@ import stat
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 
@@ -106,17 +107,27 @@ def default_folder() -> Path | None:
 def identity() -> str:
     """Return the digest of all that verdicts follow from; empty where it cannot be known."""
     root = Path(__file__).parents[1]
-    digest = hashlib.sha256()
     try:
-        digest.update(metadata.version("z3-solver").encode())
         paths = [root / "codec.py", root / "pushdown" / "obligation.py"]
         paths += sorted([*(root / "plan").glob("*.py"), *(root / "verify").glob("*.py")])
-        for path in paths:
-            content = path.read_bytes()
-            digest.update(f"\n{path.relative_to(root).as_posix()} {len(content)}\n".encode())
-            digest.update(content)
+        stats = [path.stat() for path in paths]
+        stamps = tuple((s.st_mtime_ns, s.st_size, s.st_ino) for s in stats)
+        # Asked with every proof; what no upgrade has touched since need not be read again.
+        return _digest(metadata.version("z3-solver"), root, tuple(paths), stamps)
     except (metadata.PackageNotFoundError, OSError):
         return ""
+
+
+@lru_cache(maxsize=1)
+def _digest(
+    version: str, root: Path, paths: tuple[Path, ...], stamps: tuple[tuple[int, ...], ...]
+) -> str:
+    """Return the digest of a version and the content of files; `stamps` tell when they changed."""
+    digest = hashlib.sha256(version.encode())
+    for path in paths:
+        content = path.read_bytes()
+        digest.update(f"\n{path.relative_to(root).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
     return digest.hexdigest()
 
 

@@ -30,8 +30,20 @@ from lineage_core.plan.relation import (
 from lineage_core.plan.traverse import rewrite
 from lineage_core.pushdown.obligation import Claim
 from lineage_core.verify.joins import join
-from lineage_core.verify.symbols import Cell, Row, Symbols, Term, flat, no_value, same
+from lineage_core.verify.symbols import Cell, Row, Symbols, flat, no_value, ordinal, same
 from lineage_core.verify.tables import Output, Table, nothing, only, where
+from lineage_core.verify.terms import (
+    Term,
+    all_of,
+    any_of,
+    either,
+    less,
+    negation,
+    number,
+    total,
+    truth,
+    zero,
+)
 from lineage_core.verify.windows import window
 
 
@@ -125,8 +137,9 @@ def _counted(node: Limit | Offset, table: Table) -> tuple[Output, ...]:
     count = z3.Int("count")
     outputs = []
     for i, row in enumerate(table):
-        before = z3.Sum([z3.If(other.exists, 1, 0) for other in table[:i]] + [z3.IntVal(0)])
-        taken = before < count if isinstance(node, Limit) else before >= count
+        before = total(*(ordinal(other.exists) for other in table[:i]))
+        first = less(before, count)
+        taken = first if isinstance(node, Limit) else negation(first)
         outputs.append(Output(where(row, taken), (only(i, table),)))
     return tuple(outputs)
 
@@ -164,12 +177,12 @@ def _generate(node: Generate, table: Table, symbols: Symbols) -> tuple[Output, .
         kept = {field.id: row.cells[field.id] for field in node.kept}
         source = flat([symbols.evaluate(node.generator, row, {})])
         any_made = []
-        for ordinal in range(2):
-            inputs = [*source, z3.IntVal(ordinal)]
+        for place in range(2):
+            inputs = [*source, number(place)]
             made = symbols.function("generates", inputs, "boolean").value
             cells = {
-                field.id: symbols.function(f"generated {place}", inputs, field.type)
-                for place, field in enumerate(node.generated)
+                field.id: symbols.function(f"generated {i}", inputs, field.type)
+                for i, field in enumerate(node.generated)
             }
             there = where(Row(row.exists, {**kept, **cells}, row.number), made)
             outputs.append(Output(there, (only(i, table),)))
@@ -177,7 +190,7 @@ def _generate(node: Generate, table: Table, symbols: Symbols) -> tuple[Output, .
         if node.outer:
             nulls = {field.id: no_value(field.type) for field in node.generated}
             alone = Row(row.exists, {**kept, **nulls}, row.number)
-            outputs.append(Output(where(alone, z3.Not(z3.Or(any_made))), (only(i, table),)))
+            outputs.append(Output(where(alone, negation(any_of(*any_made))), (only(i, table),)))
     return tuple(outputs)
 
 
@@ -186,12 +199,12 @@ def _aggregate(node: Aggregate, table: Table, symbols: Symbols) -> tuple[Output,
     outputs = []
     for i, row in enumerate(table):
         group = tuple(
-            z3.And(other.exists, *(same(a, b) for a, b in zip(keys[i], keys[j], strict=True)))
+            all_of(other.exists, *(same(a, b) for a, b in zip(keys[i], keys[j], strict=True)))
             for j, other in enumerate(table)
         )
         # A group is shown by its first row; without keys there is one group, which may be empty.
-        first = z3.And(row.exists, z3.Not(z3.Or(*group[:i], z3.BoolVal(False))))
-        exists = first if node.keys else z3.BoolVal(i == 0)
+        first = all_of(row.exists, negation(any_of(*group[:i])))
+        exists = first if node.keys else truth(i == 0)
         cells = _group_cells(node, row, keys[i], table, group, symbols)
         outputs.append(Output(Row(exists, cells, row.number), (group,)))
     return tuple(outputs)
@@ -212,18 +225,17 @@ def _group_cells(
             inside = (
                 member
                 if call.filter is None
-                else z3.And(member, symbols.holds(call.filter, other, {}))
+                else all_of(member, symbols.holds(call.filter, other, {}))
             )
             inputs.append(inside)
             for term in flat(symbols.evaluate(arg, other, {}) for arg in call.args):
-                zero = z3.BoolVal(False) if z3.is_bool(term) else z3.IntVal(0)
-                inputs.append(z3.If(inside, term, zero))
+                inputs.append(either(inside, term, zero(term)))
         name = f"aggregate:{call.name}{':distinct' if call.distinct else ''}"
         return symbols.function(name, inputs, call.type)
 
     # Grouping normalises what compares equal, so the value decides the shade.
     normal = {
-        -1 - i: Cell(c.null, c.value, z3.If(c.value, 1, 0) if z3.is_bool(c.value) else c.value)
+        -1 - i: Cell(c.null, c.value, ordinal(c.value))
         for i, c in enumerate(key)
     }
     grouped = Row(row.exists, {**row.cells, **normal}, row.number)

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, TypeAlias
 
 import z3
 
@@ -37,14 +36,31 @@ from lineage_core.plan.expr import (
 )
 from lineage_core.verify.frames import STEP_DOWN, STEP_UP, sign
 from lineage_core.verify.shades import is_shaded
-
-Term: TypeAlias = Any  # z3's expression classes are untyped
+from lineage_core.verify.terms import (
+    FALSE,
+    TRUE,
+    ZERO,
+    Term,
+    all_of,
+    any_of,
+    applied,
+    either,
+    equal,
+    function,
+    is_bool,
+    less,
+    negation,
+    number,
+    total,
+    truth,
+    zero,
+)
 
 _ORDER: Mapping[Comparison, Callable[[Term, Term], Term]] = {
-    Comparison.LT: lambda a, b: a < b,
-    Comparison.LE: lambda a, b: a <= b,
-    Comparison.GT: lambda a, b: a > b,
-    Comparison.GE: lambda a, b: a >= b,
+    Comparison.LT: less,
+    Comparison.LE: lambda a, b: negation(less(b, a)),
+    Comparison.GT: lambda a, b: less(b, a),
+    Comparison.GE: lambda a, b: negation(less(a, b)),
 }
 
 
@@ -71,11 +87,12 @@ class Symbols:
     """Makes the terms of one proof; equal names give equal symbols."""
 
     literals: dict[Literal, Cell] = field(default_factory=dict)
+    functions: dict[str, Term] = field(default_factory=dict)
 
     def cell(self, name: str, kind: DataType) -> Cell:
         """Return a fresh unconstrained cell of type `kind`."""
         value = z3.Bool(f"{name}.value") if kind == "boolean" else z3.Int(f"{name}.value")
-        shade = z3.Int(f"{name}.shade") if is_shaded(kind) else z3.IntVal(0)
+        shade = z3.Int(f"{name}.shade") if is_shaded(kind) else ZERO
         return Cell(z3.Bool(f"{name}.null"), value, shade)
 
     def row(self, name: str, number: int, columns: Sequence[tuple[int, DataType]]) -> Row:
@@ -85,17 +102,16 @@ class Symbols:
 
     def function(self, name: str, inputs: Sequence[Term], kind: DataType) -> Cell:
         """Return the uninterpreted function `name` of `inputs`, as a cell of type `kind`."""
-        signature = [term.sort() for term in inputs]
-        key = f"{name}/{'.'.join(str(sort) for sort in signature)}"
+        key = f"{name}/{''.join('b' if is_bool(term) else 'i' for term in inputs)}"
 
-        def apply(part: str, sort: Term) -> Term:
-            if not inputs:
-                return z3.Const(f"{key}.{part}", sort)
-            return z3.Function(f"{key}.{part}", *signature, sort)(*inputs)
+        def apply(part: str, truth: bool) -> Term:
+            called = f"{key}.{part}.{truth}"
+            if called not in self.functions:
+                self.functions[called] = function(called, inputs, is_bool=truth)
+            return applied(self.functions[called], inputs, is_bool=truth)
 
-        value = apply("value", z3.BoolSort() if kind == "boolean" else z3.IntSort())
-        shade = apply("shade", z3.IntSort()) if is_shaded(kind) else z3.IntVal(0)
-        return Cell(apply("null", z3.BoolSort()), value, shade)
+        shade = apply("shade", False) if is_shaded(kind) else ZERO
+        return Cell(apply("null", True), apply("value", kind == "boolean"), shade)
 
     def evaluate(
         self,
@@ -118,13 +134,13 @@ class Symbols:
                 return self._literal(expr)
             case Call(name=name, args=(arg, Literal() as distance)) if name in (STEP_UP, STEP_DOWN):
                 start, length = value(arg), steps(distance)
-                moved = start.value + (length if name == STEP_UP else -length)
+                moved = total(start.value, length if name == STEP_UP else -length)
                 return Cell(start.null, moved, start.shade)
             case Call():
                 return self.function(expr.name, flat(map(value, expr.args)), expr.type)
             case Unknown():
                 # What is not deterministic may differ from row to row: the row's number is given.
-                extra = [] if expr.deterministic else [z3.IntVal(row.number)]
+                extra = [] if expr.deterministic else [number(row.number)]
                 inputs = [*extra, *flat(map(value, expr.args))]
                 return self.function(f"unknown:{expr.name}", inputs, expr.type)
             case AggregateCall():
@@ -138,47 +154,50 @@ class Symbols:
     def holds(self, predicate: Expr, row: Row, anchor: Mapping[int, Cell]) -> Term:
         """Return whether `predicate` is true (neither false nor unknown) in `row`."""
         cell = self.evaluate(predicate, row, anchor)
-        return z3.And(z3.Not(cell.null), cell.value)
+        return all_of(negation(cell.null), cell.value)
 
     def _literal(self, literal: Literal) -> Cell:
         if literal.value is None:
             return no_value(literal.type)
         if isinstance(literal.value, bool):
-            return boolean(z3.BoolVal(literal.value))
+            return boolean(truth(literal.value))
         if literal not in self.literals:  # any value: what is proven does not depend on constants
             cell = self.cell(f"literal{len(self.literals)}", literal.type)
-            self.literals[literal] = Cell(z3.BoolVal(False), cell.value, cell.shade)
+            self.literals[literal] = Cell(FALSE, cell.value, cell.shade)
         return self.literals[literal]
 
 
 def steps(distance: Literal) -> Term:
     """Return the distance of a window frame's bound, of which only the sign is known."""
     if sign(distance) == 0:
-        return z3.IntVal(0)
-    number = z3.Int(f"steps {distance.value}")
-    length = z3.If(number > 0, number, 1 - number)
+        return ZERO
+    count = z3.Int(f"steps {distance.value}")
+    length = z3.If(count > 0, count, 1 - count)
     return length if sign(distance) > 0 else -length
 
 
 def same(left: Cell, right: Cell) -> Term:
     """Return whether two cells compare equal, null with null."""
-    return z3.Or(
-        z3.And(left.null, right.null),
-        z3.And(z3.Not(left.null), z3.Not(right.null), left.value == right.value),
+    return any_of(
+        all_of(left.null, right.null),
+        all_of(negation(left.null), negation(right.null), equal(left.value, right.value)),
     )
 
 
 def identical(left: Cell, right: Cell) -> Term:
     """Return whether nothing can tell two cells apart."""
-    return z3.And(same(left, right), z3.Or(left.null, left.shade == right.shade))
+    return all_of(same(left, right), any_of(left.null, equal(left.shade, right.shade)))
 
 
 def flat(cells: Iterable[Cell]) -> list[Term]:
     """Return cells as the inputs of a function; what is behind a null must not matter to it."""
     terms: list[Term] = []
     for cell in cells:
-        zero = z3.BoolVal(False) if z3.is_bool(cell.value) else z3.IntVal(0)
-        terms += [cell.null, z3.If(cell.null, zero, cell.value), z3.If(cell.null, 0, cell.shade)]
+        terms += [
+            cell.null,
+            either(cell.null, zero(cell.value), cell.value),
+            either(cell.null, ZERO, cell.shade),
+        ]
     return terms
 
 
@@ -201,33 +220,34 @@ def _truth(expr: Compare | IsNull | IsIn | Not | And | Or, value: Callable[[Expr
 
 def boolean(value: Term) -> Cell:
     """Return a truth value that is known."""
-    return Cell(z3.BoolVal(False), value, z3.IntVal(0))
+    return Cell(FALSE, value, ZERO)
 
 
 def no_value(kind: DataType) -> Cell:
     """Return the null of a type."""
-    value = z3.BoolVal(False) if kind == "boolean" else z3.IntVal(0)
-    return Cell(z3.BoolVal(True), value, z3.IntVal(0))
+    return Cell(TRUE, FALSE if kind == "boolean" else ZERO, ZERO)
 
 
 def _not(cell: Cell) -> Cell:
-    return Cell(cell.null, z3.Not(cell.value), cell.shade)
+    return Cell(cell.null, negation(cell.value), cell.shade)
 
 
 def _or(left: Cell, right: Cell) -> Cell:
-    true = z3.Or(z3.And(z3.Not(left.null), left.value), z3.And(z3.Not(right.null), right.value))
-    return Cell(z3.And(z3.Or(left.null, right.null), z3.Not(true)), true, z3.IntVal(0))
+    true = any_of(
+        all_of(negation(left.null), left.value), all_of(negation(right.null), right.value)
+    )
+    return Cell(all_of(any_of(left.null, right.null), negation(true)), true, ZERO)
 
 
 def _compare(op: Comparison, left: Cell, right: Cell) -> Cell:
     if op is Comparison.SAME:
         return boolean(same(left, right))
-    null = z3.Or(left.null, right.null)
+    null = any_of(left.null, right.null)
     if op is Comparison.EQ:
-        return Cell(null, left.value == right.value, z3.IntVal(0))
-    return Cell(null, _ORDER[op](ordinal(left.value), ordinal(right.value)), z3.IntVal(0))
+        return Cell(null, equal(left.value, right.value), ZERO)
+    return Cell(null, _ORDER[op](ordinal(left.value), ordinal(right.value)), ZERO)
 
 
 def ordinal(value: Term) -> Term:
     """Return a value as a number, in the order of its type."""
-    return z3.If(value, 1, 0) if z3.is_bool(value) else value
+    return either(value, number(1), ZERO) if is_bool(value) else value

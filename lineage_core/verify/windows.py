@@ -11,13 +11,23 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-import z3
-
 from lineage_core.plan.expr import Call, Expr, FrameUnit, Literal, WindowCall, data_type
 from lineage_core.plan.relation import SortKey, Window
 from lineage_core.verify.frames import RANKS, SHARES, STEP_DOWN, STEP_UP, sign
-from lineage_core.verify.symbols import Cell, Row, Symbols, Term, flat, ordinal, same, steps
+from lineage_core.verify.symbols import Cell, Row, Symbols, flat, ordinal, same, steps
 from lineage_core.verify.tables import Output, Table
+from lineage_core.verify.terms import (
+    FALSE,
+    TRUE,
+    Term,
+    all_of,
+    any_of,
+    either,
+    less,
+    negation,
+    total,
+    zero,
+)
 
 _Cells: TypeAlias = Sequence[Cell]
 
@@ -33,10 +43,10 @@ def window(node: Window, table: Table, symbols: Symbols) -> tuple[Output, ...]:
             for column, frame in zip(node.columns, frames, strict=True)
         }
         seen = (
-            z3.Or(z3.BoolVal(i == j), *(frame[j] for frame in frames)) for j in range(len(table))
+            TRUE if i == j else any_of(*(frame[j] for frame in frames)) for j in range(len(table))
         )
         contributes = tuple(
-            z3.And(row.exists, other.exists, term) for other, term in zip(table, seen, strict=True)
+            all_of(row.exists, other.exists, term) for other, term in zip(table, seen, strict=True)
         )
         outputs.append(Output(Row(row.exists, {**row.cells, **cells}, row.number), (contributes,)))
     return tuple(outputs)
@@ -57,7 +67,7 @@ class _Sorted:
         size = range(len(table))
         self.together = [
             [
-                z3.And(
+                all_of(
                     table[j].exists, *(same(a, b) for a, b in zip(parts[i], parts[j], strict=True))
                 )
                 for j in size
@@ -70,13 +80,8 @@ class _Sorted:
         """How many rows of its partition stand before a row."""
         size = range(len(self.table))
         return [
-            z3.Sum(
-                [
-                    z3.If(z3.And(self.together[i][j], self._earlier(j, i)), 1, 0)
-                    for j in size
-                    if j != i
-                ]
-                + [z3.IntVal(0)]
+            total(
+                *(ordinal(all_of(self.together[i][j], self._earlier(j, i))) for j in size if j != i)
             )
             for i in size
         ]
@@ -85,20 +90,20 @@ class _Sorted:
         before = precedes(self.node.order, self.keys[j], self.keys[i])
         if j > i:
             return before
-        return z3.Not(precedes(self.node.order, self.keys[i], self.keys[j]))
+        return negation(precedes(self.node.order, self.keys[i], self.keys[j]))
 
     def frame(self, call: WindowCall, i: int) -> list[Term]:
         """Return which rows the value of `call` in row `i` is computed over."""
         return [
-            z3.And(self.together[i][j], self._inside(call, i, j)) for j in range(len(self.table))
+            all_of(self.together[i][j], self._inside(call, i, j)) for j in range(len(self.table))
         ]
 
     def _inside(self, call: WindowCall, i: int, j: int) -> Term:
         match call.name:
             case name if name in RANKS:  # with peers: any of them may be the first
-                return z3.Not(precedes(self.node.order, self.keys[i], self.keys[j]))
+                return negation(precedes(self.node.order, self.keys[i], self.keys[j]))
             case name if name in SHARES:
-                return z3.BoolVal(True)
+                return TRUE
             case _ if call.frame.unit is FrameUnit.RANGE:
                 return self._in_range(call, i, j)
             case _:
@@ -109,20 +114,26 @@ class _Sorted:
         distance = self.position[j] - self.position[i]
         # `lag` and `lead` that ignore nulls look further until they find a value.
         further = call.ignore_nulls and lower is not None and lower == upper
-        after = [] if lower is None or (further and sign(lower) < 0) else [steps(lower) <= distance]
-        before = (
-            [] if upper is None or (further and sign(upper) > 0) else [distance <= steps(upper)]
+        after = (
+            []
+            if lower is None or (further and sign(lower) < 0)
+            else [negation(less(distance, steps(lower)))]
         )
-        return z3.And(*after, *before, z3.BoolVal(True))
+        before = (
+            []
+            if upper is None or (further and sign(upper) > 0)
+            else [negation(less(steps(upper), distance))]
+        )
+        return all_of(*after, *before, TRUE)
 
     def _in_range(self, call: WindowCall, i: int, j: int) -> Term:
         order = self.node.order
-        inside = [z3.BoolVal(True)]
+        inside = [TRUE]
         if call.frame.lower is not None:
-            inside.append(z3.Not(precedes(order, self.keys[j], self._bound(call.frame.lower, i))))
+            inside.append(negation(precedes(order, self.keys[j], self._bound(call.frame.lower, i))))
         if call.frame.upper is not None:
-            inside.append(z3.Not(precedes(order, self._bound(call.frame.upper, i), self.keys[j])))
-        return z3.And(inside)
+            inside.append(negation(precedes(order, self._bound(call.frame.upper, i), self.keys[j])))
+        return all_of(*inside)
 
     def _bound(self, distance: Literal, i: int) -> _Cells:
         """Return the order values at a distance from those of row `i`.
@@ -146,25 +157,26 @@ class _Sorted:
         for j, row in enumerate(self.table):
             inside = frame[j]
             if call.filter is not None:
-                inside = z3.And(inside, symbols.holds(call.filter, row, {}))
+                inside = all_of(inside, symbols.holds(call.filter, row, {}))
             args = [*self.keys[j], *(symbols.evaluate(arg, row, {}) for arg in call.args)]
             inputs.append(inside)
             for term in flat(args):
-                zero = z3.BoolVal(False) if z3.is_bool(term) else z3.IntVal(0)
-                inputs.append(z3.If(inside, term, zero))
+                inputs.append(either(inside, term, zero(term)))
         name = f"window:{call.name}{':distinct' if call.distinct else ''}"
         return symbols.function(name, inputs, call.type)
 
 
 def precedes(order: Sequence[SortKey], left: _Cells, right: _Cells) -> Term:
     """Return whether `left` stands strictly before `right` in the sort order."""
-    result: Term = z3.BoolVal(False)
+    result: Term = FALSE
     for key, a, b in reversed(list(zip(order, left, right, strict=True))):
         first, last = (a, b) if key.nulls_first else (b, a)
         low, high = (a, b) if key.ascending else (b, a)
-        before = z3.Or(
-            z3.And(first.null, z3.Not(last.null)),
-            z3.And(z3.Not(a.null), z3.Not(b.null), ordinal(low.value) < ordinal(high.value)),
+        before = any_of(
+            all_of(first.null, negation(last.null)),
+            all_of(
+                negation(a.null), negation(b.null), less(ordinal(low.value), ordinal(high.value))
+            ),
         )
-        result = z3.Or(before, z3.And(same(a, b), result))
+        result = any_of(before, all_of(same(a, b), result))
     return result
