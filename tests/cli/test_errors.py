@@ -54,7 +54,7 @@ def refused(ended: Any, *words: str) -> None:
         (("backward", "revenue", "--run", ""), ()),
         (("backward", "revenue", "--as-of", "1999-01-01"), ()),
         (("backward", "revenue", "--as-of", "yesterday"), ("ISO 8601",)),
-        (("backward", "revenue", "--strategy", "replay"), ("replay",)),
+        (("backward", "revenue", "--strategy", "magic"), ("magic",)),
         (("backward", "revenue", "--only", "customers"), ("customers", "lines")),
         (("backward", "revenue", "--rows=1", "--format=csv"), ("--only",)),
         (("backward", "revenue", "--rows=many"), ("many",)),

@@ -81,7 +81,10 @@ def less(left: Expr, right: Expr) -> Expr:
             WindowCall("lag", (A,), "long", frame(-1, -1), ignore_nulls=True),
             "lag(a) IGNORE NULLS OVER rows from 1 before to 1 before",
         ),
-        (WindowCall("rank", (), "long", frame(None, 0)), "rank() OVER rows from the first to the row"),
+        (
+            WindowCall("rank", (), "long", frame(None, 0)),
+            "rank() OVER rows from the first to the row",
+        ),
         (
             WindowCall("sum", (A,), "long", frame(-2.5, 0, FrameUnit.RANGE)),
             "sum(a) OVER range from 2.5 before to its peers",
