@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import lineage_core as lc
+from lineage_core.infer import infer
+from lineage_core.plan.program import StepKind
+from lineage_core.store.manifest import Artifact, Materialize
 
 Run = Callable[..., Any]
 Shop = Any
@@ -56,13 +62,26 @@ def test_other_strategies(shop: Shop, row_lineage: Run, strategy: str) -> None:
     assert ("COMPUTED" in drawn) == (strategy == "replay")
 
 
-def test_what_was_saved_is_told_with_its_size(shop: Shop, row_lineage: Run) -> None:
-    (shown,) = told(row_lineage("show", shop.first, "--format=json"))["outputs"]
-    steps = told(row_lineage("explain", "revenue", "--format=json"))["steps"]
-    stored = [step["saved"] for step in steps if step["kind"] == "saved"]
-    assert sum(saved["rows"] for saved in stored) == shown["saved_rows"]
-    assert sum(saved["bytes"] for saved in stored) == shown["saved_bytes"]
-    assert row_lineage("explain", "revenue").out.count("SAVED") == len(stored)
+def test_what_was_saved_is_told_with_its_size(
+    shop: Shop, row_lineage: Run, tmp_path: Path
+) -> None:
+    record = lc.open_store(shop.store).run(shop.first)
+    (output,) = record.outputs
+    assert output.plan is not None
+    program = infer(output.plan, ways=(StepKind.SAVED,), name=output.dataset)
+    (step,) = program.saved
+    saved = Artifact(step, output.inputs[0], 57, Materialize.DEFER)
+    size = sum(file.size for file in output.inputs[0].files)
+    run = replace(record, outputs=(replace(output, program=program, artifacts=(saved,)),))
+    store = lc.open_store(str(tmp_path))
+    store.artifacts.commit(run)
+    store.catalog.add(run)
+    asked = ("--store", str(tmp_path), "explain", "revenue")
+    steps = told(row_lineage(*asked, "--format=json"))["steps"]
+    assert steps[step]["saved"] == {"rows": 57, "bytes": size, "how": "defer"}
+    drawn = row_lineage(*asked).out
+    assert drawn.count("SAVED") == 1 and "57 rows" in drawn and "after the job (defer)" in drawn
+    assert "COMPUTED" in row_lineage(*asked, "--strategy=replay").out
 
 
 def test_a_query_names_no_run(shop: Shop, row_lineage: Run) -> None:
