@@ -379,9 +379,11 @@ def test_what_cannot_be_computed_again_is_not_deferred(
 def test_an_opaque_plan_still_names_its_sources(
     tables: SparkSession, capture: Start, folder: Path
 ) -> None:
-    query = "select o_id from orders union all select c_id from customers"
+    twice = tables.sql("select o_id from orders union all select c_id from customers").mapInArrow(
+        lambda batches: batches, "x long"
+    )
     with capture() as run:
-        tables.sql(query).write.parquet(str(folder / "out"))
+        twice.write.parquet(str(folder / "out"))
     (out,) = run.outputs
     assert out.program is not None and out.plan is not None
     assert len(out.inputs) == 2 == len([n for n in nodes(out.plan) if isinstance(n, Scan)])
