@@ -33,6 +33,7 @@ from lineage_core.plan.relation import (
     output,
 )
 from lineage_core.plan.traverse import column_ids, nodes
+from lineage_core.plan.widen import widen
 
 COUNT = 0
 """Id of the one column of a tie question."""
@@ -43,13 +44,14 @@ _RANK = 1 << 40
 def ordered_limits(plan: Plan) -> frozenset[int]:
     """Return the places of the limits and offsets whose rows stand in an order that is known."""
     found = (node for node in nodes(plan) if isinstance(node, Limit | Offset))
-    return frozenset(node.at for node in found if _order(node))
+    return frozenset(node.at for node in found if _ordered(node)[1])
 
 
 def as_filter(limit: Limit | Offset) -> Filter:
     """Return the filter that an ordered limit is if no rows tie at its boundary."""
-    keys = tuple(key.expr for key in _order(limit))
-    return Filter(limit.at, Unknown("kept", keys, "boolean", True), limit.child)
+    child, order = _ordered(limit)
+    keys = tuple(key.expr for key in order)
+    return Filter(limit.at, Unknown("kept", keys, "boolean", True), child)
 
 
 def tie_question(plan: Plan, place: int) -> tuple[Plan, int]:
@@ -58,27 +60,28 @@ def tie_question(plan: Plan, place: int) -> tuple[Plan, int]:
     No rows tie at the boundary if no more are counted than the limit counts.
     """
     limit = next(n for n in nodes(plan) if isinstance(n, Limit | Offset) and n.at == place)
-    keys = _order(limit)
+    child, keys = _ordered(limit)
     rank = WindowCall("rank", (), "integer", Frame(FrameUnit.ROWS, None, Literal(0, "integer")))
-    ids = {id for key in keys for id in column_ids(key.expr)}
-    ranked = Window(place, (), keys, (Named(_RANK, "rank", rank, "integer"),), limit.child)
+    ranked = Window(place, (), keys, (Named(_RANK, "rank", rank, "integer"),), child)
     within = Compare(
         Comparison.LE, Column(_RANK, "integer"), Literal(limit.count, "integer")
     )
     kept = Filter(place, within, ranked)
     count = AggregateCall("count", (Literal(1, "integer"),), "long", False, None)
     total = Aggregate(place, (), (Named(COUNT, "count", count, "long"),), kept)
-    assert ids <= {f.id for f in output(limit.child)}
     return prune(total, {COUNT}), limit.count
 
 
-def _order(limit: Limit | Offset) -> tuple[SortKey, ...]:
-    """Return by what the input of a limit is ordered; nothing where that cannot be said of it."""
+def _ordered(limit: Limit | Offset) -> tuple[Plan, tuple[SortKey, ...]]:
+    """Return the input of a limit, offering what its rows are ordered by, and that order.
+
+    The order is empty where there is none, or none that the rows can show.
+    """
     below: Plan = limit.child
     while isinstance(below, Project | Filter | Limit | Offset):
         below = below.child
     if not isinstance(below, Sort) or not below.everywhere:
-        return ()
-    offered = {field.id for field in output(limit.child)}
-    known = all(column_ids(key.expr) <= offered for key in below.keys)
-    return below.keys if known else ()
+        return limit.child, ()
+    ids = {id for key in below.keys for id in column_ids(key.expr)}
+    child = widen(limit.child, ids)
+    return child, below.keys if ids <= {field.id for field in output(child)} else ()

@@ -67,9 +67,8 @@ def test_nothing_that_cannot_be_compared_is_pushed() -> None:
 
 def test_the_rows_that_a_limit_kept_are_saved_with_all_their_columns() -> None:
     """Pruned to the columns used above, its rows would agree with many that it cut off."""
-    program = infer(
-        Aggregate(1, (K,), (Named(1, "k", K, "long"), COUNT), first_three_by_id()), ways=(StepKind.SAVED,)
-    )
+    counted = Aggregate(1, (K,), (Named(1, "k", K, "long"), COUNT), first_three_by_id())
+    program = infer(counted, ways=(StepKind.SAVED,))
     (saved,) = program.saved
     assert program.steps[saved].at == 2
     assert {f.id for f in program.steps[saved].columns} == {0, 1}
