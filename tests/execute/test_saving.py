@@ -588,3 +588,26 @@ def test_what_cannot_be_saved_is_computed(
     folder = Path(store.artifacts.url.removeprefix("file://").replace("%20", " "))
     kept = {str(p.parent.name) for p in folder.rglob("saved/*/*.parquet")}
     assert kept == {Path(a.snapshot.dataset).name for a in record.artifacts}
+
+
+@pytest.mark.parametrize("how", ["inject", "defer"])
+def test_saved_timestamps_are_whole(
+    spark: SparkSession, store: LineageStore, lake: Path, how: str
+) -> None:
+    """Rows that only microseconds tell apart, whatever the session rounds its files to."""
+    timestamps = "spark.sql.parquet.outputTimestampType"
+    for name, column in (("p", "v"), ("q", "w")):
+        frame = spark.range(4).selectExpr(f"id {column}", "timestamp_micros(id) t").coalesce(1)
+        frame.write.parquet(str(lake / name))
+        spark.read.parquet(str(lake / name)).createOrReplaceTempView(name)
+    spark.conf.set(timestamps, "TIMESTAMP_MILLIS")
+    try:
+        query = "select v * 10 + w x from p join q on p.t = q.t"
+        assert run_twice(spark, store, lake, query, how).artifacts
+    finally:
+        spark.conf.unset(timestamps)
+        for name in ("p", "q"):
+            spark.catalog.dropTempView(name)
+    rows = written(lake / "out")
+    found = rids(store, lake / "out", lake / "p")
+    assert {rid: found[rid] for rid in rows} == {rid: {x // 11} for rid, (x,) in rows.items()}
