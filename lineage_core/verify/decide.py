@@ -51,7 +51,7 @@ def decide(obligation: Obligation, extra: int) -> Verdict:
     """
     with _lock:
         setting = _Setting(obligation, extra)
-        solver = z3.Solver()
+        solver = z3.SimpleSolver()  # asked once: no tactic pays for its preparations
         solver.set("rlimit", RESOURCES)
         solver.add(setting.premise(), *setting.keys(), setting.violation())
         match solver.check():
