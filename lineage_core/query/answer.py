@@ -30,6 +30,8 @@ from lineage_core.snapshot import Snapshot
 
 T = TypeVar("T")
 
+_TWINS = "rows equal to those asked about in every column are answered together with them"
+
 
 class Precision(StrEnum):
     """How the rows of an answer relate to the true lineage."""
@@ -119,6 +121,8 @@ class SourceAnswer:
         for part in self.parts:
             found += part.before.reasons if part.before is not None else ()
             found += part.reasons
+            if self._reader.twins(part.path):
+                found.append(_TWINS)
         if not self.snapshot.format:
             found.append("it is not known what the dataset held when it was used")
         return tuple(dict.fromkeys([*found, self._gap] if self._gap else found))

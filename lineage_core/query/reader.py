@@ -18,6 +18,7 @@ from lineage_core.infer.links import Link
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison
 from lineage_core.plan.relation import is_rid
 from lineage_core.plan.types import is_comparable
+from lineage_core.plan.unique import keys
 from lineage_core.query.chain import ORIGIN, Path
 from lineage_core.query.engines.choice import Engines
 from lineage_core.query.evaluate import (
@@ -35,7 +36,7 @@ from lineage_core.query.pairing import sorted_pairs
 from lineage_core.query.protocol import Engine, value
 from lineage_core.query.refine import refine
 from lineage_core.query.relations import Computed, Relations
-from lineage_core.query.selection import Found, Selection
+from lineage_core.query.selection import EVERYTHING, Found, Rids, Rows, Selection
 from lineage_core.query.types import arrow_type
 from lineage_core.snapshot import ColumnType, Snapshot, verify
 
@@ -48,6 +49,7 @@ class Reader:
         self._engine = engine
         self._verified: set[Snapshot] = set()
         self._found: dict[tuple[Relations, tuple[int, ...], int], Found] = {}
+        self._twins: dict[tuple[Relations, int], int] = {}
         self._refined: dict[tuple[Relations, int], Mapping[int, pa.Table]] = {}
         self._selections: list[Selection] = []  # kept, for their identity is a key of both
         self._lock = RLock()
@@ -140,6 +142,34 @@ class Reader:
         columns = tuple(sorted({ordinals[id] for id in ids}))
         table = self._ask(path, lambda engine: reached(path, engine, columns, rids=True))
         return table.set_column(0, RID, table.column(RID).cast(pa.int64()))
+
+    def twins(self, path: Path) -> int:
+        """Return how many rows are equal to rows that a path selects by rid, and not selected.
+
+        Their lineage is in the answer as well: nothing tells an output row from one equal to it.
+        """
+        selection = path.selection
+        plan = path.relations.plan
+        if not isinstance(selection, Rids) or not path.goes_down or (plan and keys(plan)):
+            return 0
+        with self._lock:
+            key = (path.relations, id(selection))
+            if key not in self._twins:
+                self._selections.append(selection)
+                self._twins[key] = self._count_twins(path.relations, selection)
+            return self._twins[key]
+
+    def _count_twins(self, relations: Relations, selection: Rids) -> int:
+        types = [column.type for column in relations.snapshots[0].columns]
+        columns = tuple(i for i, type in enumerate(types) if is_comparable(type))
+        selected = Path(relations, (0,), selection)
+        values = self._ask(selected, lambda engine: reached(selected, engine, columns, rids=False))
+        if not columns:
+            everything = Path(relations, (0,), EVERYTHING)
+            return self.count(everything) - len(selection.rids)
+        distinct = values.group_by(values.column_names).aggregate([])
+        equal = Path(relations, (0,), Rows(columns, distinct))
+        return len(self.rids(equal)) - len(selection.rids)
 
     def compute_count(self, computed: Computed) -> int:
         """Return the one value that a plan of a single count gives."""
