@@ -17,3 +17,8 @@ def facts() -> dict[str, str | int | float]:
         "python": platform.python_version(),
         **{name: version(name) for name in ("pyspark", "duckdb", "pyarrow", "z3-solver")},
     }
+
+
+def load() -> float:
+    """Return how many processes wanted a core in the last minute; above the cores, it is noise."""
+    return round(os.getloadavg()[0], 2)
