@@ -38,7 +38,7 @@ def measure(workload: Workload, query: int, rounds: int, limit: float) -> dict[s
     tables = [file.stem for file in workload.tables() if file.stem in text]
     try:
         done = subprocess.run(
-            [python, _WORKER, workload.data, str(rounds), *tables],
+            [str(python), str(_WORKER), str(workload.data), str(rounds), *tables],
             input=text,
             stdout=subprocess.PIPE,
             timeout=limit,
@@ -68,7 +68,7 @@ def environment() -> Path:
             raise OSError("SmokedDuck's wheel is for Python 3.11")
         shutil.rmtree(folder, ignore_errors=True)
         venv.create(folder, with_pip=True)
-        install = [python, "-m", "pip", "install", "--quiet", *REQUIREMENTS]
+        install = [str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS]
         subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
         (folder / "complete").touch()
     return python

@@ -29,7 +29,7 @@ def main() -> None:
 
 def run(data: Path, text: str, rounds: int, tables: list[str]) -> dict[str, object]:
     """Return the seconds of the query plain and captured, and of backward questions."""
-    import smokedduck
+    import smokedduck  # type: ignore[import-not-found]  # only in its own environment
 
     wrapper = smokedduck.prov_connect()
     connection = wrapper.duckdb_conn

@@ -16,10 +16,13 @@ Action: TypeAlias = Callable[[int], object]
 class Times:
     """Seconds an action took, one a round; or why it could not be done.
 
-    `cold` says that the action took so long that its warm-up is all there is.
+    `cpu` are the processor's seconds in this process alone: other processes, Spark's among them, do
+    not count, and others on the machine disturb it less. `cold` says that the action took so long
+    that its warm-up is all there is.
     """
 
     seconds: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
     cold: bool = False
     failure: str = ""
 
@@ -29,6 +32,7 @@ class Times:
             return {"failure": self.failure}
         found = {
             "median": round(statistics.median(self.seconds), 5),
+            "cpu": round(statistics.median(self.cpu), 5),
             "seconds": [round(second, 5) for second in self.seconds],
         }
         return {**found, "cold": True} if self.cold else found
@@ -49,20 +53,21 @@ def in_turns(actions: Mapping[str, Action], rounds: int, patience: float = 60) -
             if times[name].failure or spent[name] > patience:
                 continue
             try:
-                took = timed(lambda name=name, round=round: actions[name](max(round, 0)))  # type: ignore[misc]
+                took, cpu = timed(lambda name=name, round=round: actions[name](max(round, 0)))  # type: ignore[misc]
             except Exception as error:  # a peer or a strategy that cannot: part of the result
                 times[name] = Times(failure=f"{type(error).__name__}: {str(error)[:160]}")
                 continue
             spent[name] += took
             if round >= 0:
                 times[name].seconds.append(took)
+                times[name].cpu.append(cpu)
             elif took > patience:
-                times[name] = Times([took], cold=True)
+                times[name] = Times([took], [cpu], cold=True)
     return times
 
 
-def timed(action: Callable[[], object]) -> float:
-    """Return the seconds that `action` took."""
-    start = time.perf_counter()
+def timed(action: Callable[[], object]) -> tuple[float, float]:
+    """Return the seconds that `action` took, by the clock and of this process's processors."""
+    start, cpu = time.perf_counter(), time.process_time()
     action()
-    return time.perf_counter() - start
+    return time.perf_counter() - start, time.process_time() - cpu
