@@ -206,7 +206,15 @@ def take(source: Source, listing: Listing) -> Snapshot:
 def column_types(schema: Any) -> tuple[ColumnType, ...]:
     """Return the columns of a Java `StructType`."""
     fields = json.loads(schema.json())["fields"]
-    return tuple(ColumnType(field["name"], read_type(field["type"])) for field in fields)
+    return tuple(
+        ColumnType(field["name"], _declared(field) or read_type(field["type"])) for field in fields
+    )
+
+
+def _declared(field: dict[str, Any]) -> str:
+    """Return `char(n)` where a string was declared so: such columns compare padded."""
+    declared = str(field.get("metadata", {}).get("__CHAR_VARCHAR_TYPE_STRING", ""))
+    return declared if declared.startswith("char(") else ""
 
 
 def uri(path: Any) -> str:

@@ -9,6 +9,7 @@ their column's type.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import sqlglot
@@ -186,9 +187,9 @@ class _Binder:
             case Column(), Column():
                 return self._checked(node, lambda: aligned(op, left, right))
             case Column(), Constant():
-                return self._checked(node, lambda: coerced(op, left, right))
+                return self._against(node, op, left, right)
             case Constant(), Column():
-                return self._checked(node, lambda: coerced(_MIRRORED.get(op, op), right, left))
+                return self._against(node, _MIRRORED.get(op, op), right, left)
             case _:
                 raise self._refuse(node, "two constants are compared; compare with a column")
 
@@ -214,8 +215,21 @@ class _Binder:
         return conj([low, self._coerced(Comparison.LE, column, node.args["high"])])
 
     def _coerced(self, op: Comparison, column: Column, node: exp.Expr) -> Expr:
-        constant = self._constant(node)
-        return self._checked(node, lambda: coerced(op, column, constant))
+        return self._against(node, op, column, self._constant(node))
+
+    def _against(self, node: exp.Expr, op: Comparison, column: Column, constant: Constant) -> Expr:
+        padded = self._padded(column, constant)
+        return self._checked(node, lambda: coerced(op, column, padded))
+
+    def _padded(self, column: Column, constant: Constant) -> Constant:
+        """Return what a `char(n)` column is compared with: Spark makes both sides as long."""
+        type = self._snapshot.columns[column.id].type
+        if not (type.startswith("char(") and isinstance(constant.value, str)):
+            return constant
+        length = int(type[len("char(") : -1])
+        whole, rest = constant.value[:length], constant.value[length:]
+        fits = not rest.strip(" ")
+        return replace(constant, value=whole.ljust(length) if fits else constant.value)
 
     def _is_null(self, node: exp.Is) -> Expr:
         if not isinstance(node.expression, exp.Null):
