@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,15 +55,15 @@ class Pipeline:
         return output
 
 
-def measure(pipeline: Pipeline, rounds: int) -> dict[str, Any]:
+def measure(pipeline: Pipeline, modes: Sequence[str], rounds: int) -> dict[str, Any]:
     """Return the times of the plain and the captured runs, and what was saved."""
     actions: dict[str, Action] = {PLAIN: lambda _: pipeline.plain()}
-    for mode in MODES:
+    for mode in modes:
         actions[mode] = lambda _, mode=mode: pipeline.captured(mode)  # type: ignore[misc]
     times = in_turns(actions, rounds, patience=300)
     return {
         "times": {name: found.as_json() for name, found in times.items()},
-        "captured": {mode: _captured(pipeline.record(mode)) for mode in MODES},
+        "captured": {mode: _captured(pipeline.record(mode)) for mode in modes},
     }
 
 

@@ -6,7 +6,7 @@ the rids of all sources, or with `rows` the source rows whole. Nothing is kept b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lazy import Lazy
@@ -19,9 +19,11 @@ from lineage_core.query.answer import Answer
 from lineage_core.query.relations import bind
 
 SAMPLE = 5
+SAVING = ("inject", "defer")
+"""The modes that save intermediates where they can."""
 
 
-def measure(pipeline: Pipeline, rounds: int, modes: tuple[str, ...]) -> dict[str, Any]:
+def measure(pipeline: Pipeline, modes: Sequence[str], rounds: int) -> dict[str, Any]:
     """Return the times of questions about the newest captured runs, and of the baselines."""
     lazy = Lazy(pipeline.workload, pipeline.query)
     one = in_turns(_of_one_row(pipeline, lazy, modes), rounds, patience=30)
@@ -33,7 +35,7 @@ def measure(pipeline: Pipeline, rounds: int, modes: tuple[str, ...]) -> dict[str
     }
 
 
-def _of_one_row(pipeline: Pipeline, lazy: Lazy, modes: tuple[str, ...]) -> dict[str, Action]:
+def _of_one_row(pipeline: Pipeline, lazy: Lazy, modes: Sequence[str]) -> dict[str, Action]:
     sample = Output(pipeline.output("auto")).sample(SAMPLE).to_pylist()
 
     def ask(mode: str, strategy: str, fetch: Callable[[Answer], None]) -> Action:
@@ -49,7 +51,7 @@ def _of_one_row(pipeline: Pipeline, lazy: Lazy, modes: tuple[str, ...]) -> dict[
     return {
         "rids": ask("auto", "auto", _rids),
         "rows": ask("auto", "auto", _rows),
-        **{f"rids_{mode}": ask(mode, "saved", _rids) for mode in modes if mode != "auto"},
+        **{f"rids_{mode}": ask(mode, "saved", _rids) for mode in modes if mode in SAVING},
         "replay": ask("auto", "replay", _rids),
         "iterative": ask("auto", "iterative", _rids),
         "query": lambda _: lazy.query(),

@@ -189,7 +189,10 @@ def _overheads(results: Sequence[Result]) -> str:
 def _bytes(results: Sequence[Result]) -> str:
     found = []
     for mode in _MODES:
-        sizes = [r["pipeline"]["captured"][mode]["bytes"] for r in _having(results, "pipeline")]
+        found_sizes = (
+            _get(r, "pipeline", "captured", mode, "bytes") for r in _having(results, "pipeline")
+        )
+        sizes = [size for size in found_sizes if size is not None]
         if sizes:
             mean, most = statistics.mean(sizes) / 1e6, max(sizes) / 1e6
             found.append(f"{mode} {mean:.2f} MB mean, {most:.2f} MB max")
@@ -282,7 +285,8 @@ def _captured(result: Result, mode: str) -> str:
 
 
 def _kib(result: Result, mode: str) -> str:
-    return f"{result['pipeline']['captured'][mode]['bytes'] / 1024:,.0f}"
+    size = _get(result, "pipeline", "captured", mode, "bytes")
+    return "-" if size is None else f"{size / 1024:,.0f}"
 
 
 def _name(result: Result) -> str:

@@ -23,7 +23,7 @@ import json
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +48,11 @@ PEER_LIMIT = 180.0
 class Benchmark:
     """The sections of one query after the other, and their results files."""
 
-    def __init__(self, workload: Workload, rounds: int, question_rounds: int) -> None:
-        self.workload, self.rounds, self.question_rounds = workload, rounds, question_rounds
+    def __init__(
+        self, workload: Workload, modes: Sequence[str], rounds: int, question_rounds: int
+    ) -> None:
+        self.workload, self.modes = workload, modes
+        self.rounds, self.question_rounds = rounds, question_rounds
         self.results = RESULTS / f"tpch-sf{workload.scale:g}"
         self.results.mkdir(parents=True, exist_ok=True)
         self.failed: list[str] = []
@@ -77,7 +80,7 @@ class Benchmark:
         one = Pipeline(self.workload, spark, store, folder, query)
         result = self.load(query)
         if "pipeline" not in sections and set(sections) - {"smokedduck"}:
-            for mode in MODES:
+            for mode in self.modes:
                 one.captured(mode)
         for section in sections:
             print(f"Q{query} {section} ...", file=sys.stderr, flush=True)
@@ -92,11 +95,10 @@ class Benchmark:
             self._save(query, result)
 
     def _actions(self, one: Pipeline) -> dict[str, Callable[[], dict[str, Any]]]:
-        asked = tuple(mode for mode in MODES if mode != "never")
         return {
-            "pipeline": lambda: pipeline.measure(one, self.rounds),
+            "pipeline": lambda: pipeline.measure(one, self.modes, self.rounds),
             "inference": lambda: inference.measure(_plan(one), self.rounds),
-            "questions": lambda: questions.measure(one, self.question_rounds, asked),
+            "questions": lambda: questions.measure(one, self.modes, self.question_rounds),
             "exactness": lambda: exactness.measure(one),
             "smokedduck": lambda: smokedduck_peer.measure(
                 self.workload, one.query, self.rounds, PEER_LIMIT
@@ -122,7 +124,10 @@ def _plan(one: Pipeline) -> Any:
 
 def main() -> None:
     arguments = _arguments()
-    benchmark = Benchmark(Workload(arguments.sf), arguments.rounds, arguments.question_rounds)
+    modes = ["auto", *(mode for mode in arguments.modes if mode != "auto")]  # it is what is asked
+    benchmark = Benchmark(
+        Workload(arguments.sf), modes, arguments.rounds, arguments.question_rounds
+    )
     wanted = {}
     for query in arguments.queries:
         known = {} if arguments.again else benchmark.load(query)
@@ -151,6 +156,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sf", type=float, default=1, help="scale factor of the data")
     parser.add_argument("--queries", type=int, nargs="+", default=QUERIES, choices=QUERIES)
     parser.add_argument("--only", nargs="+", default=SECTIONS, choices=SECTIONS, help="sections")
+    parser.add_argument("--modes", nargs="+", default=MODES, choices=MODES, help="of capturing")
     parser.add_argument("--rounds", type=int, default=5, help="measured rounds")
     parser.add_argument("--question-rounds", type=int, default=10, help="of one-row questions")
     parser.add_argument("--again", action="store_true", help="measure what is there already, too")
