@@ -32,6 +32,7 @@ _END = 1 << 16  # bytes at a file's end that one read fetches and the digest tak
 _BLOCK = 1 << 20
 _MAGIC = (b"PAR1", b"PARE")  # PARE: with an encrypted footer
 _READERS = 16  # threads: they wait for the filesystem, not for a processor
+_FEW = 4  # as many files are read sooner than threads are started
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +154,13 @@ def take(
 def _data_files(
     paths: Sequence[tuple[str, tuple[str | None, ...]]], format: str
 ) -> Iterator[DataFile]:
-    """Return the records of files as they are now, in order, read by several threads."""
+    """Return the records of files as they are now, in order; of many, read by several threads."""
     whole = format != "parquet"
     places = locate(path for path, _ in paths)
+    if len(paths) <= _FEW:
+        for (filesystem, inner), (path, partition) in zip(places, paths, strict=True):
+            yield _data_file(filesystem, inner, path, partition, whole)
+        return
     with ThreadPoolExecutor(_READERS) as pool:
         waiting = [
             pool.submit(_data_file, filesystem, inner, path, partition, whole)

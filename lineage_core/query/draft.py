@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from lineage_core.query.compile import Sql, balanced
+from lineage_core.query.sql import as_, select
 
 _NO_COLUMN = "one"
 
@@ -53,9 +54,9 @@ class Draft:
     def select(self, columns: Mapping[str, Sql]) -> exp.Select:
         """Return the SELECT of `columns`, by the names they get; of a constant if there are
         none."""
-        named = [exp.alias_(sql.copy(), name, quoted=True) for name, sql in columns.items()]
-        one = exp.alias_(exp.Literal.number(1), _NO_COLUMN, quoted=True)
-        query = exp.select(*(named or [one]), copy=False).from_(self.table.copy(), copy=False)
+        named = [as_(column.copy(), name) for name, column in columns.items()]
+        one = as_(exp.Literal.number(1), _NO_COLUMN)
+        query = select(named or [one], self.table.copy())
         for join in self.joins:
             query.append("joins", join.copy())
         if self.conditions:

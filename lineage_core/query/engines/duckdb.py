@@ -20,6 +20,7 @@ from sqlglot import exp
 from lineage_core.datasets import local_path
 from lineage_core.errors import UnsupportedError
 from lineage_core.plan.types import is_comparable
+from lineage_core.query import sql
 from lineage_core.query.compile import Dialect, Sql
 from lineage_core.query.engines.duckdb_dialect import DIALECT
 from lineage_core.query.partitions import partitions
@@ -77,18 +78,19 @@ class DuckDBEngine:
             for column in columns
         ]
         aliased: list[Sql] = [
-            exp.alias_(expr, value(column), quoted=True)
+            sql.as_(expr, value(column))
             for expr, column in zip(selected, columns, strict=True)
         ]
         if rids:
             index = exp.Cast(this=_column("x", "file_index"), to=sql_type("long"))
-            aliased.append(exp.alias_(index, FILE, quoted=True))
-            aliased.append(exp.alias_(_column("x", "file_row_number"), ROW, quoted=True))
-        query = exp.select(*(aliased or [exp.Literal.number(1)])).from_(_files(snapshot, "x"))
+            aliased.append(sql.as_(index, FILE))
+            aliased.append(sql.as_(_column("x", "file_row_number"), ROW))
+        query = sql.select(aliased, _files(snapshot, "x"))
         if any(column >= first_partition for column in columns):
             index = exp.Cast(this=_column("x", "file_index"), to=sql_type("long"))
             on = exp.EQ(this=_column("p", FILE), expression=index)
-            query = query.join(partitions(snapshot, columns, DIALECT).subquery("p"), on=on)
+            values = sql.named(partitions(snapshot, columns, DIALECT), "p")
+            query = sql.join(query, values, on, "inner")
         return query
 
     def never_null(self, snapshot: Snapshot, column: int) -> bool:
