@@ -31,9 +31,11 @@ lint: $(STAMP) ## check style with ruff
 types: $(STAMP) ## check types with mypy --strict
 	$(BIN)/mypy
 
-prove: $(STAMP) ## prove the pushdown rules with z3, refute their broken twins, try 5,000 pipelines
+prove: $(STAMP) ## prove the pushdown rules with z3, refute broken twins and mutants, try 5,000 pipelines, all of TPC-H
 	$(BIN)/python -m pytest tests/verify
+	$(BIN)/python -m tests.verify.mutants
 	ROW_LINEAGE_TEST_PIPELINES=5000 $(BIN)/python -m pytest tests/pipelines
+	ROW_LINEAGE_TEST_TPCH=full $(BIN)/python -m pytest tests/tpch
 
 bench: setup ## measure capture and queries on TPC-H (SCALE=1)
 	$(BIN)/python benchmarks/tpch.py --sf $(SCALE)

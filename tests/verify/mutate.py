@@ -132,7 +132,7 @@ def _nodes(node: ast.AST, function: str) -> Iterator[tuple[str, ast.AST]]:
 def _mistakes(node: ast.AST) -> Iterator[tuple[_Piece, _Piece]]:
     """Yield the mistakes to make at a node: what is replaced, and by what."""
     match node:
-        case ast.If(test=test) | ast.IfExp(test=test):
+        case ast.If(test=test):
             yield test, _negated(test)
         case ast.comprehension(ifs=conditions):
             for condition in conditions:
@@ -168,6 +168,7 @@ def _operator(node: ast.expr) -> Iterator[ast.expr]:
         case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS:
             yield ast.BinOp(left, _OPERATORS[type(operator)](), right)
         case ast.IfExp():
+            yield ast.IfExp(_negated(node.test), node.body, node.orelse)
             yield node.body
             yield node.orelse
         case _:

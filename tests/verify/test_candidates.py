@@ -159,6 +159,16 @@ def test_expand_asks_for_one_of_the_projections() -> None:
     assert found == (conj([common, ways]), common, TRUE)
 
 
+def test_expand_asks_for_all_that_the_projections_have_in_common() -> None:
+    zero, one = Literal(0, "long"), Literal(1, "long")
+    fields = (Field(80, "k", "long"), Field(81, "v", "string"), Field(82, "gid", "long"))
+    k, v, gid = col(80), col(81, "string"), col(82)
+    node = Expand(0, ((K, V, zero), (K, V, one)), fields, T)
+    common = conj([same(K, a(k)), same(V, a(v))])
+    either = disj([same(zero, a(gid)), same(one, a(gid))])
+    assert push_expand(node, bind(k, v, gid)) == ((conj([common, either]), common, TRUE),)
+
+
 @pytest.mark.parametrize("node", [Sort(0, (), True, T), Limit(0, 3, T)])
 def test_order_hands_the_predicate_on(node: Sort | Limit) -> None:
     assert push_order(node, bind(V)) == ((bind(V), TRUE),)
@@ -295,6 +305,22 @@ def test_right_outer_join_leaves_right_rows_a_way_out() -> None:
     )
 
 
+def test_outer_joins_take_the_whole_condition() -> None:
+    left, right = push_join(join(JoinKind.LEFT_OUTER, ON, BAND), PAIR)
+    mine, linked = KEPT_LEFT[0], conj([eq(K, a(K)), lt(V, a(UV))])
+    absent = conj([IsNull(a(UV)), IsNull(a(UN))])
+    assert left[1] == conj([mine, disj([linked, absent])])
+    assert left[3] == disj([mine, linked])
+    assert right[0] == conj([eq(a(K), UK), lt(a(V), UV)])
+
+
+def test_a_side_of_one_column_is_a_side() -> None:
+    one = Values(0, (Field(10, "k", "long"),))
+    left, right = push_join(Join(0, JoinKind.INNER, ON, T, one), bind(K, UK))
+    assert left == (conj([bind(K), eq(K, a(UK))]), bind(K), TRUE)
+    assert right == (conj([bind(UK), eq(UK, a(K))]), bind(UK), TRUE)
+
+
 def test_existence_and_anti_joins_keep_every_left_row() -> None:
     kept = (bind(K), conj([bind(K), TRUE]), bind(K), disj([bind(K), eq(K, a(K))]), TRUE)
     found = (eq(a(K), UK), eq(UK, a(K)), TRUE, TRUE)
@@ -374,6 +400,17 @@ FRAMES: dict[str, tuple[Plan, tuple[tuple[Expr, ...]]]] = {
             )
         ),
     ),
+    "days around, nulls last": (
+        window((-3, 2), order=(SortKey(DAY, True, False),)),
+        within(
+            conj(
+                [
+                    shifted("date_add", -3, nulls=FIRST, less=False),
+                    shifted("date_add", 2, nulls=LAST, less=True),
+                ]
+            )
+        ),
+    ),
     "intervals, which no engine steps to alike": (window((-3, 0), type="double"), within(UP_TO)),
     "days before": (
         window((-3, -1)),
@@ -429,6 +466,17 @@ def test_window_asks_for_the_frames(name: str) -> None:
     assert isinstance(node, Window)
     made = bind(*(col(column.id) for column in node.columns))
     assert push_window(node, conj([ROW, made, opaque(K)])) == expected
+
+
+def test_window_asks_for_the_row_apart_only_where_no_frame_has_it() -> None:
+    later = disj([shifted("date_add", 1, nulls=LAST, less=False)])
+    node = window((1, None), (None, 0))
+    assert push_window(node, ROW) == within(disj([later, UP_TO]))
+    alone = push_window(window((1, None)), ROW)
+    assert alone == ((disj([ROW, conj([P, later])]), disj([ROW, P]), TRUE),)
+    earlier = shifted("date_add", -1, nulls=FIRST, less=True)
+    (found,) = push_window(window((1, None), (None, -1)), ROW)
+    assert found[0] == disj([ROW, conj([P, disj([later, earlier])])])
 
 
 @pytest.mark.parametrize("distance", ["byte", "short", "integer", "long", "double"])

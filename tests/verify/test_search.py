@@ -15,7 +15,10 @@ from lineage_core.plan.expr import (
     Compare,
     Comparison,
     Expr,
+    Frame,
+    FrameUnit,
     Literal,
+    WindowCall,
     conj,
     same,
 )
@@ -25,12 +28,14 @@ from lineage_core.plan.relation import (
     Join,
     JoinKind,
     Limit,
+    Named,
     Offset,
     Opaque,
     Plan,
     Scan,
     Union,
     Values,
+    Window,
     rid_field,
 )
 from lineage_core.pushdown import (
@@ -91,9 +96,7 @@ def test_the_first_candidate_that_covers_and_is_precise_is_exact() -> None:
     prover = claims(Claim.COVERS, Claim.PRECISE, Claim.REPRODUCES)
     best = conj([bind(V), SMALL])
     assert push(FILTER, bind(V), prover) == (Exact(best),)
-    expected = Obligation(
-        FILTER, bind(V), (best,), 0, Claim.COVERS, keys=((frozenset({RID.id}),),)
-    )
+    expected = Obligation(FILTER, bind(V), (best,), 0, Claim.COVERS, keys=((frozenset({RID.id}),),))
     asked = [(o.claim, o.pushed, o.input, o.saved, o.premise) for o in prover.asked]
     assert asked == [(claim, (best,), 0, False, True) for claim in list(Claim)[:3]]
     for obligation in prover.asked:
@@ -133,6 +136,21 @@ def test_of_what_only_covers_the_predicate_that_says_most_is_a_superset() -> Non
     assert outcome.why == (
         "Filter (operator 7): the output row does not tell its input rows apart from others"
     )
+
+
+@pytest.mark.parametrize(
+    ("units", "counts"),
+    [
+        ((FrameUnit.ROWS, FrameUnit.RANGE), True),
+        ((FrameUnit.RANGE, FrameUnit.ROWS), True),
+        ((FrameUnit.RANGE, FrameUnit.RANGE), False),
+    ],
+)
+def test_one_frame_of_rows_is_reason_enough(units: tuple[FrameUnit, ...], counts: bool) -> None:
+    calls = (WindowCall("sum", (K,), "long", Frame(unit, None, None)) for unit in units)
+    made = tuple(Named(50 + i, "w", call, "long") for i, call in enumerate(calls))
+    (outcome,) = push(Window(7, (K,), (), made, T), bind(K), claims(Claim.COVERS))
+    assert isinstance(outcome, Superset) and ("its frame counts rows" in outcome.why) is counts
 
 
 def test_supersets_say_from_which_input() -> None:
