@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
+from unittest.mock import patch
 
 import pytest
 
@@ -206,6 +208,13 @@ def test_an_operator_without_a_rule_is_refused_by_name() -> None:
     assert reduce(opaque, bind(K), prover) == (TRUE, TRUE)
     assert push(Scan(7, 0, "t", ()), bind(K), prover) == ()
     assert not prover.asked
+
+
+def test_an_operator_that_nobody_wrote_a_rule_for_is_refused_by_name() -> None:
+    with patch.object(import_module("lineage_core.pushdown.push"), "RULES", ()):
+        assert push(FILTER, bind(K), claims(*Claim)) == (
+            Refused("Filter (operator 7) has no rule"),
+        )
 
 
 def test_each_input_is_reduced_by_itself_as_far_as_is_proven() -> None:
