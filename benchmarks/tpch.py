@@ -139,7 +139,7 @@ def main() -> None:
             benchmark.run(wanted, Path(folder))
     results = [benchmark.load(query) for query in QUERIES]
     results = [result for result in results if len(result) > 1]
-    text = report(results, f"TPC-H SF{arguments.sf:g}, {len(results)} queries")
+    text = report(results, f"TPC-H SF{arguments.sf:g}, {len(results)} queries; {_noise(results)}")
     document = {"scale_factor": arguments.sf, "machine": machine.facts(), "queries": results}
     whole = RESULTS / f"tpch-sf{arguments.sf:g}.json"
     whole.write_text(json.dumps(document, indent=2) + "\n")
@@ -147,6 +147,18 @@ def main() -> None:
     print(text)
     if benchmark.failed:
         raise SystemExit(f"not measured, see above: {', '.join(benchmark.failed)}")
+
+
+def _noise(results: list[dict[str, Any]]) -> str:
+    """Return how busy the machine was: above the number of its cores, times are of little worth."""
+    loads = [
+        load
+        for result in results
+        for section in SECTIONS
+        for load in result.get(section, {}).get("load", ())
+    ]
+    cores = machine.facts()["cores"]
+    return f"load average {min(loads)} to {max(loads)} on {cores} cores" if loads else ""
 
 
 def _arguments() -> argparse.Namespace:
