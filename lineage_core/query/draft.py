@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from lineage_core.query.compile import Sql, balanced
-from lineage_core.query.sql import as_, select
+from lineage_core.query.sql import as_, fresh, select
 
 _NO_COLUMN = "one"
 
@@ -54,20 +54,20 @@ class Draft:
     def select(self, columns: Mapping[str, Sql]) -> exp.Select:
         """Return the SELECT of `columns`, by the names they get; of a constant if there are
         none."""
-        named = [as_(column.copy(), name) for name, column in columns.items()]
+        named = [as_(fresh(column), name) for name, column in columns.items()]
         one = as_(exp.Literal.number(1), _NO_COLUMN)
-        query = select(named or [one], self.table.copy())
+        query = select(named or [one], fresh(self.table))
         for join in self.joins:
-            query.append("joins", join.copy())
+            query.append("joins", fresh(join))
         if self.conditions:
-            condition = balanced(exp.And, [each.copy() for each in self.conditions])
+            condition = balanced(exp.And, [fresh(each) for each in self.conditions])
             query = query.where(condition, copy=False)
         return query
 
     def ordered(self, query: exp.Select) -> exp.Select:
         """Return `query`, a SELECT of this draft, in its order."""
         keys = [
-            ordered(self.columns[key.id].copy(), key.ascending, key.nulls_first)
+            ordered(fresh(self.columns[key.id]), key.ascending, key.nulls_first)
             for key in self.order
         ]
         return query.order_by(*keys, copy=False) if keys else query

@@ -53,6 +53,7 @@ from lineage_core.plan.types import is_comparable
 from lineage_core.query.calls import compile_aggregate, compile_window
 from lineage_core.query.compile import Dialect, Resolve, Sql, compile_expr, literal
 from lineage_core.query.draft import Draft, Order
+from lineage_core.query.sql import fresh
 from lineage_core.query.types import FLOATS
 
 _JOIN_TYPES = {
@@ -180,7 +181,7 @@ class _Compiler:
             return replace(left, columns=columns, depth=max(left.depth, right.depth + 1))
         # One flat conjunction: engines look in it for equalities to hash.
         condition = exp.and_(*on, copy=False) if on else exp.true()
-        join = exp.Join(this=right.table.copy(), on=condition)
+        join = exp.Join(this=fresh(right.table), on=condition)
         join.set("kind" if node.kind in _KINDS else "side", _JOIN_TYPES[node.kind].upper())
         rows = both if node.kind.pairs else left
         depth = max(left.depth, right.depth)
@@ -226,7 +227,7 @@ class _Compiler:
             values[next(self._ids)] = exp.Count(this=exp.Star())
         query = child.select(_named(values))
         if keys:
-            query = query.group_by(*(child.columns[id].copy() for id in keys.values()), copy=False)
+            query = query.group_by(*(fresh(child.columns[id]) for id in keys.values()), copy=False)
         columns = [replace(c, expr=rewrite(c.expr, made.get)) for c in node.columns]
         return self._project(columns, self._part(query, values, child.depth))
 
@@ -272,7 +273,7 @@ class _Compiler:
     def _value(self, expr: Expr, draft: Draft) -> Sql:
         match expr:
             case Column(id):
-                return draft.columns[id].copy()  # of any type, if it is only handed on
+                return fresh(draft.columns[id])  # of any type, if it is only handed on
             case Literal(None, type):
                 return self._null(type)
             case _:
@@ -324,7 +325,7 @@ def _over(table: exp.Table | exp.Subquery, ids: Iterable[int]) -> Draft:
 
 def _resolve(draft: Draft) -> Resolve:
     def resolve(column: Column | Anchor) -> Sql:
-        return draft.columns[column.id].copy()
+        return fresh(draft.columns[column.id])
 
     return resolve
 

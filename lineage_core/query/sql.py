@@ -6,10 +6,18 @@ A tree given to a builder belongs to what it returns, and must not be used again
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from sqlglot import exp
 
 from lineage_core.query.compile import Sql, balanced
+
+T = TypeVar("T", bound=exp.Expr)
+
+
+def fresh(expr: T) -> T:
+    """Return a tree that is part of no other: itself if it is free, else a copy."""
+    return expr if expr.parent is None else expr.copy()
 
 
 def select(columns: Sequence[Sql], source: exp.Expr) -> exp.Select:

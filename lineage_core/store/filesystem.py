@@ -15,6 +15,7 @@ import difflib
 import hashlib
 import re
 import uuid
+from functools import lru_cache
 from urllib.parse import quote
 
 from lineage_core import codec
@@ -171,6 +172,7 @@ class ArtifactStore:
 _CORRUPT_HINT = "restore the file from a backup, or remove the run's folder and rebuild the catalog"
 
 
+@lru_cache(maxsize=32)  # of the bytes as read each time: what is asked once is asked again
 def _parse(data: bytes, uri: str) -> RunRecord:
     head = _HEAD.match(data)
     if head is not None and int(head[1]) != VERSION:

@@ -14,7 +14,7 @@ from lineage_core.plan.program import LineageProgram
 from lineage_core.plan.relation import Plan
 from lineage_core.snapshot import Snapshot
 
-VERSION = 1
+VERSION = 2
 
 OVERWRITE_PARTITIONS = "overwrite_partitions"
 """The mode of a write that took the place of the partitions it wrote to, and left all others."""

@@ -229,12 +229,12 @@ def test_a_manifest_of_another_version_is_refused(local: ArtifactStore, record: 
     run = record()
     local.commit(run)
     path = manifest_of(local, run.id)
-    path.write_bytes(path.read_bytes().replace(b'"version":1', b'"version":2', 1))
-    with pytest.raises(CorruptError, match=r"form 2.*reads form 1") as caught:
+    path.write_bytes(path.read_bytes().replace(b'"version":2', b'"version":3', 1))
+    with pytest.raises(CorruptError, match=r"form 3.*reads form 2") as caught:
         local.load(run.id)
     assert "upgrade" in caught.value.hint
-    path.write_bytes(b'{"version":2,"everything":"different"}')
-    with pytest.raises(CorruptError, match="form 2"):
+    path.write_bytes(b'{"version":3,"everything":"different"}')
+    with pytest.raises(CorruptError, match="form 3"):
         local.load(run.id)
 
 
@@ -263,7 +263,7 @@ def test_a_digest_does_not_excuse_a_wrong_record(local: ArtifactStore, record: M
     text = b'{"nodes":[],"value":{"$":"RunRecord"}}'
     digest = hashlib.sha256(text).hexdigest().encode()
     run = record()
-    data = b'{"version":1,"digest":"%s","record":%s}\n' % (digest, text)
+    data = b'{"version":2,"digest":"%s","record":%s}\n' % (digest, text)
     local.write(f"{local.run_path(run.id)}/manifest.json", data)
     with pytest.raises(CorruptError, match=r"manifest\.json: RunRecord"):
         local.load(run.id)
