@@ -36,6 +36,7 @@ _data = _load("data")
 _oracle = _load("oracle")
 _load("case")
 _captured = _load("captured")
+_load("false_positives")
 
 _REPORTS = pytest.StashKey[list[str]]()
 
