@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from py4j.java_gateway import is_instance_of
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 from lineage_core.capture.writes import analyse
@@ -69,7 +69,8 @@ def _commands(spark: SparkSession, java: Any) -> bool:
 @contextmanager
 def _explained() -> Iterator[None]:
     """Turn what Spark says of a query into one line."""
-    logger = logging.getLogger(_ECHO)
+    # Made by PySpark: a logger of the standard class under this name would break the user's errors.
+    logger = PySparkLogger.getLogger(_ECHO)
     logger.disabled, before = True, logger.disabled
     try:
         yield

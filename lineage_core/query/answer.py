@@ -22,7 +22,7 @@ from lineage_core.errors import AmbiguousError, NotFoundError, UncapturedError, 
 from lineage_core.query.chain import Path
 from lineage_core.query.columns import close_matches, find_column
 from lineage_core.query.evaluate import IN_RID, OUT_RID
-from lineage_core.query.pairing import SCHEMA, carried_pairs, compose, in_files, sorted_pairs
+from lineage_core.query.pairing import carried_pairs, compose, in_files, sorted_pairs
 from lineage_core.query.reader import Reader, need_rids
 from lineage_core.query.roles import UsedColumn, used_columns
 from lineage_core.query.selection import Rids
@@ -226,7 +226,8 @@ class SourceAnswer:
     def _pairs(self) -> pa.Table:
         self._need_parts()
         found = [_pairs_of(part, self._reader) for part in self.parts]
-        table = sorted_pairs(pa.concat_tables([SCHEMA.empty_table(), *found]))
+        # The pairs of one way are in order, each once, as they are.
+        table = found[0] if len(found) == 1 else sorted_pairs(pa.concat_tables(found))
         if self._files is None:
             return table
         column = IN_RID if _goes_down(self.parts[0]) else OUT_RID

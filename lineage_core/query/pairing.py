@@ -16,8 +16,14 @@ _NOWHERE = -1
 
 def sorted_pairs(table: pa.Table) -> pa.Table:
     """Return pairs of rids (`SCHEMA`) in order, each once."""
-    distinct = table.select(SCHEMA.names).cast(SCHEMA).group_by(SCHEMA.names).aggregate([])
-    return distinct.sort_by([(name, "ascending") for name in SCHEMA.names]).combine_chunks()
+    pairs = table.select(SCHEMA.names).cast(SCHEMA)
+    return in_order(pairs.group_by(SCHEMA.names).aggregate([]))
+
+
+def in_order(pairs: pa.Table) -> pa.Table:
+    """Return pairs of rids (`SCHEMA`), none twice, in order."""
+    pairs = pairs.select(SCHEMA.names).cast(SCHEMA)
+    return pairs.sort_by([(name, "ascending") for name in SCHEMA.names]).combine_chunks()
 
 
 def compose(first: pa.Table, second: pa.Table) -> pa.Table:

@@ -32,7 +32,7 @@ from lineage_core.query.evaluate import (
     pairs,
     reached,
 )
-from lineage_core.query.pairing import sorted_pairs
+from lineage_core.query.pairing import in_order, sorted_pairs
 from lineage_core.query.protocol import Engine, value
 from lineage_core.query.refine import refine
 from lineage_core.query.relations import Computed, Relations
@@ -95,7 +95,7 @@ class Reader:
             rows = self._refine(path)[path.steps[-1]].select([RID])
             plain = Path(replace(path.relations, links=()), path.steps, path.selection)
             kept = self.pairs(plain).join(rows, keys=IN_RID, right_keys=RID, join_type="left semi")
-            return sorted_pairs(kept)
+            return in_order(kept)
         down = path.goes_down
         path = self._staged(path)
         carried = _carried(path)
@@ -103,7 +103,7 @@ class Reader:
             ends = [path.selection.table.column(ORIGIN), carried]
             names = [OUT_RID, IN_RID] if down else [IN_RID, OUT_RID]
             return sorted_pairs(pa.table(ends, names=names).drop_null())
-        return sorted_pairs(self._ask(path, lambda engine: pairs(path, engine)))
+        return in_order(self._ask(path, lambda engine: pairs(path, engine)))
 
     def _is_refined(self, path: Path) -> bool:
         """Whether the rows of the path's last step are cut down by those of other sources."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import uuid
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -269,6 +271,16 @@ def test_commands_are_not_run(tables: SparkSession, past: Path, text: str) -> No
     assert not tables.catalog.tableExists("backfilled_t")
     assert not (past / "leak").exists() and len(list((past / "customers").iterdir())) == 1
     assert tables.conf.get("spark.sql.ansi.enabled") == ansi
+
+
+def test_errors_of_later_queries_are_still_spark_s(
+    tables: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(logging.Logger.manager.loggerDict, "SQLQueryContextLogger", raising=False)
+    with pytest.raises(PredicateError):
+        plan(tables, "select nothing from nowhere")
+    with pytest.raises(AnalysisException):
+        tables.sql("select nothing from nowhere")
 
 
 def test_a_function_gives_queries_and_writes_nothing(tables: SparkSession, past: Path) -> None:

@@ -16,7 +16,7 @@ from lineage_core.catalog import Catalog, open_catalog
 from lineage_core.datasets import local_path
 from lineage_core.errors import LineageError
 from lineage_core.store import ArtifactStore
-from lineage_core.store.manifest import RunRecord, RunState
+from lineage_core.store.manifest import VERSION, RunRecord, RunState
 
 if TYPE_CHECKING:
     from tests.catalog.conftest import Maker
@@ -29,6 +29,10 @@ MODES = ["overwrite", "append"]
 
 def manifest_of(store: ArtifactStore, run_id: str) -> Path:
     return Path(local_path(store.uri(f"runs/{run_id}/manifest.json")) or "")
+
+
+def stamp(version: int) -> bytes:
+    return f'"version":{version}'.encode()
 
 
 @st.composite
@@ -102,7 +106,7 @@ def test_a_corrupt_manifest_does_not_stop_the_rest(
         store.commit(run)
     manifest_of(store, runs[1].id).write_bytes(b"x")
     data = manifest_of(store, runs[3].id).read_bytes()
-    manifest_of(store, runs[3].id).write_bytes(data.replace(b'"version":1', b'"version":9', 1))
+    manifest_of(store, runs[3].id).write_bytes(data.replace(stamp(VERSION), stamp(VERSION + 1), 1))
     timeless = make.run(9)
     object.__setattr__(timeless, "ended", "yesterday")
     store.commit(timeless)
@@ -113,7 +117,7 @@ def test_a_corrupt_manifest_does_not_stop_the_rest(
     assert {run_id for run_id, _ in report.skipped} == {runs[1].id, runs[3].id, timeless.id}
     reasons = dict(report.skipped)
     assert "manifest.json" in reasons[runs[1].id]
-    assert "form 9" in reasons[runs[3].id]
+    assert f"form {VERSION + 1}" in reasons[runs[3].id]
     assert "yesterday" in reasons[timeless.id]
     assert progress == [(n, 6) for n in range(1, 7)]
     assert {run.id for run in catalog.runs()} == {runs[n].id for n in (0, 2, 4)}
