@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lineage_core.query.answer import Answer
     from lineage_core.query.engines.choice import Engines
     from lineage_core.query.selection import Selection
+    from lineage_core.query.strategy import Programs
     from lineage_core.query.walk import Walk
     from lineage_core.store.manifest import RunRecord
 
@@ -315,6 +316,12 @@ class LineageStore:
 
         return Engines()
 
+    @cached_property
+    def _programs(self) -> Programs:
+        from lineage_core.query.strategy import Programs
+
+        return Programs(self.artifacts.uri)
+
     def _walk(self, engine: str, as_of: datetime | None, strategy: str) -> Walk:
         from lineage_core.query.engines.choice import check_engine
         from lineage_core.query.reader import Reader
@@ -322,7 +329,9 @@ class LineageStore:
         from lineage_core.query.walk import Walk
 
         reader = Reader(self._engines, check_engine(engine))
-        return Walk(self.artifacts, self.catalog, reader, as_of, check_strategy(strategy))
+        return Walk(
+            self.artifacts, self.catalog, self._programs, reader, as_of, check_strategy(strategy)
+        )
 
 
 def _default_catalog(artifacts: ArtifactStore) -> str:

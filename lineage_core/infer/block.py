@@ -67,6 +67,15 @@ def rids(top: Plan, formats: Mapping[int, str] | None) -> dict[int, Field]:
     return {field.id: field for field in map(rid_field, numbered)}
 
 
+def unpaired(top: Plan) -> dict[int, Field]:
+    """Return, by id, the columns compared by joins of the block that hand on one side's rows only.
+
+    They tell the other side's rows, of which the block's own have neither columns nor rids.
+    """
+    found = (join for join in joins(top) if not join.kind.pairs)
+    return {f.id: f for join in found for f in _compared(join)}
+
+
 def hidden(node: Plan) -> dict[int, Field]:
     """Return, by id, the columns that tell the input rows of `node` even if it does not offer them.
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from lineage_core.infer.block import hidden, joins, rids
+from lineage_core.infer.block import hidden, joins, rids, unpaired
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison, Expr, conj, conjuncts, same
 from lineage_core.plan.program import StepKind
 from lineage_core.plan.prune import prune
-from lineage_core.plan.relation import Field, Limit, Offset, Plan, Scan, children, is_rid, output
+from lineage_core.plan.relation import Field, Limit, Offset, Plan, Scan, children, output
 from lineage_core.plan.repeat import uncomputable, unrepeatable
 from lineage_core.plan.traverse import column_ids, nodes
 from lineage_core.plan.types import is_comparable
@@ -70,10 +70,10 @@ def cut(
     """
     keys = hidden(node) | (hidden(below) if below is not None else {})
     computed = kind is StepKind.COMPUTED
-    carried = rids(node, formats) if computed else {}
+    carried = {**rids(node, formats), **unpaired(node)} if computed else {}
     widened = widen(node, keys.keys() | carried.keys())
     found = None
-    for columns in _choices(widened, predicate, keys, computed=computed):
+    for columns in _choices(widened, predicate, keys, carried):
         needed = prune(widened, {f.id for f in columns})
         if computed and _cannot_compute(needed, formats, decided):
             continue
@@ -107,17 +107,20 @@ def _assumed(needed: Plan, decided: frozenset[int]) -> frozenset[int]:
 
 
 def _choices(
-    node: Plan, predicate: Expr, keys: dict[int, Field], *, computed: bool
+    node: Plan, predicate: Expr, keys: dict[int, Field], carried: dict[int, Field]
 ) -> Iterator[tuple[Field, ...]]:
-    """Yield sets of columns to have, smallest first."""
+    """Yield sets of columns to have, smallest first.
+
+    Those `carried` cost little: to compute them the operators read what they need anyway.
+    """
     offered = tuple(f for f in output(node) if is_comparable(f.type))
     compared = column_ids(predicate)
-    if computed:
-        yield tuple(f for f in offered if f.id in compared or is_rid(f.id))
+    if carried:
+        yield tuple(f for f in offered if f.id in compared or f.id in carried)
     else:
         chosen = compared | _representatives(node, compared, keys)
         yield tuple(f for f in offered if f.id in chosen)
-    yield tuple(f for f in offered if f.id in compared or f.id in keys or is_rid(f.id))
+    yield tuple(f for f in offered if f.id in compared or f.id in keys or f.id in carried)
     yield offered
 
 

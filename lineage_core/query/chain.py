@@ -109,7 +109,7 @@ class Chain:
     def scan(self, step: int) -> exp.Subquery:
         """Return the base relation of a step, aliased as the step."""
         if step in self._relations.computed:
-            return sql.named(self._compute(step), alias(step))
+            return sql.named(self.computed(step), alias(step))
         columns = tuple(sorted(self.needed[step]))
         snapshot = self._relations.snapshots[step]
         scan = self._engine.scan(snapshot, columns, rids=step in self._rids_of)
@@ -175,7 +175,7 @@ class Chain:
         between = [c for c in conjuncts(predicate) if column_ids(c) and anchor_ids(c)]
         return _all_of([self._compile(child, conjunct) for conjunct in between])
 
-    def _compute(self, step: int) -> exp.Select:
+    def computed(self, step: int) -> exp.Select:
         """Return the rows of a computed step: its columns, as `k<i>`."""
         computed = self._relations.computed[step]
         # Going down, the rows of the anchor are there already, and cut the scans down.
@@ -205,18 +205,16 @@ class Chain:
             ordinal = self._ordinal(anchor, column.id)
             return alias(anchor), self._relations.snapshots.get(anchor), ordinal
 
-        links = [c for c in reduced if column_ids(c) and anchor_ids(c)]
-        alone = [c for c in reduced if column_ids(c) and not anchor_ids(c)]
-        used = {f.id for f in scan.columns}.union(*map(column_ids, (*links, *alone)))
+        # What is said of the scan alone, the plan says as well: engines push that down themselves.
+        # Between scan and anchor it is worth it where they can hash. No row has to be left out.
+        links = [c for c in reduced if column_ids(c) and anchor_ids(c) and _is_equality(c)]
+        used = {f.id for f in scan.columns}.union(*map(column_ids, links))
         numbers = {ordinals[id] for id in used if not is_rid(id)}
-        rids = any(map(is_rid, used))
-        base = self._engine.scan(snapshot, tuple(sorted(numbers)), rids=rids)
+        base = self._engine.scan(snapshot, tuple(sorted(numbers)), rids=any(map(is_rid, used)))
         query = sql.select(scanned(scan, ordinals), sql.named(base, SCANNED))
-        query = sql.where(query, [self._compile_at(c, place) for c in alone])
-        # Cutting down is worth it where the engine can hash; it need not cut down at all.
-        if not any(_is_equality(c) for c in links):
+        if not links:
             return query
-        on = _all_of([self._compile_at(c, place) for c in links if _is_equality(c)])
+        on = _all_of([self._compile_at(c, place) for c in links])
         return sql.join(query, exp.to_table(PRIOR, alias=alias(anchor)), on, "semi")
 
     def _compile(self, child: int, conjunct: Expr) -> Sql:

@@ -78,6 +78,8 @@ class Dialect:
         windows: its functions of windows alone.
         distance: gives the SQL of an order key in which the engine counts the distances of a frame.
         generate: the rows of a Generate.
+        materializes: whether the engine can be told to compute a common table expression as it
+            stands; it then does not weigh up, often wrongly, to join it with what refers to it.
     """
 
     engine: str
@@ -89,6 +91,7 @@ class Dialect:
     windows: Mapping[str, GroupFunction]
     distance: Callable[[Expr, Sql], Sql]
     generate: Generator
+    materializes: bool
 
 
 def compile_expr(expr: Expr, resolve: Resolve, dialect: Dialect) -> Sql:

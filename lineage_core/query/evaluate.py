@@ -25,6 +25,9 @@ RID = "rid"
 OUT_RID = "out_rid"
 IN_RID = "in_rid"
 
+_COMPUTED = "computed"
+"""Relation of a query: the rows of a computed step, as far as the rows it is for need them."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
@@ -73,10 +76,14 @@ def found(path: Path, engine: Engine, *, origin: bool) -> Question:
     wanted: list[Sql] = [exp.column(ORIGIN, table=alias(before))] if origin else []
     wanted += [exp.column(value(column), table=alias(last)) for column in columns]
     query = sql.select(wanted, exp.to_table(PRIOR, alias=alias(before)))
-    query = sql.join(query, chain.scan(last), chain.link(before, last), "inner")
+    rows = exp.to_table(_COMPUTED, alias=alias(last))
+    query = sql.join(query, rows, chain.link(before, last), "inner")
     query = sql.where(query, chain.alone(last)).distinct(copy=False)
-    start = chain.joined(path.steps[:-1], prior)
-    return Question(query.with_(PRIOR, as_=start, copy=False), chain.tables)
+    start, computed = chain.joined(path.steps[:-1], prior), chain.computed(last)
+    query = query.with_(PRIOR, as_=start, copy=False)
+    once = engine.dialect.materializes
+    query = query.with_(_COMPUTED, as_=computed, materialized=once or None, copy=False)
+    return Question(query, chain.tables)
 
 
 def counted(question: Question) -> Question:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from threading import RLock
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from lineage_core.errors import UnsupportedError
 from lineage_core.infer.links import Link
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison
 from lineage_core.plan.relation import is_rid
+from lineage_core.plan.traverse import column_ids
 from lineage_core.plan.types import is_comparable
 from lineage_core.plan.unique import keys
 from lineage_core.query.chain import ORIGIN, Path
@@ -32,9 +34,9 @@ from lineage_core.query.evaluate import (
     pairs,
     reached,
 )
-from lineage_core.query.pairing import in_order, sorted_pairs
+from lineage_core.query.pairing import ordered, sorted_pairs
 from lineage_core.query.protocol import Engine, value
-from lineage_core.query.refine import refine
+from lineage_core.query.refine import link_question, of_rids, refine
 from lineage_core.query.relations import Computed, Relations
 from lineage_core.query.selection import EVERYTHING, Found, Rids, Rows, Selection
 from lineage_core.query.types import arrow_type
@@ -58,13 +60,13 @@ class Reader:
         """Return the sorted, distinct rids of the path's last step."""
         need_rids(path.last)
         if self._is_refined(path):
-            return self._refine(path)[path.steps[-1]].column(RID).combine_chunks().sort()
+            return ordered(self._refine(path)[path.steps[-1]].column(RID))
         path = self._staged(path)
         carried = _carried(path)
         if carried is not None:
-            return pc.unique(carried.combine_chunks()).drop_null().sort()
+            return ordered(pc.unique(carried).drop_null())
         table = self._ask(path, lambda engine: reached(path, engine, (), rids=True))
-        return table.column(RID).combine_chunks().cast(pa.int64()).sort()
+        return ordered(table.column(RID))
 
     def count(self, path: Path) -> int:
         """Return how many rows of the path's last step there are; for formats without rids."""
@@ -95,7 +97,7 @@ class Reader:
             rows = self._refine(path)[path.steps[-1]].select([RID])
             plain = Path(replace(path.relations, links=()), path.steps, path.selection)
             kept = self.pairs(plain).join(rows, keys=IN_RID, right_keys=RID, join_type="left semi")
-            return in_order(kept)
+            return sorted_pairs(kept)
         down = path.goes_down
         path = self._staged(path)
         carried = _carried(path)
@@ -103,7 +105,7 @@ class Reader:
             ends = [path.selection.table.column(ORIGIN), carried]
             names = [OUT_RID, IN_RID] if down else [IN_RID, OUT_RID]
             return sorted_pairs(pa.table(ends, names=names).drop_null())
-        return in_order(self._ask(path, lambda engine: pairs(path, engine)))
+        return sorted_pairs(self._ask(path, lambda engine: pairs(path, engine)))
 
     def _is_refined(self, path: Path) -> bool:
         """Whether the rows of the path's last step are cut down by those of other sources."""
@@ -126,22 +128,38 @@ class Reader:
             if key not in self._refined:
                 links = self._links(relations)
                 self._selections.append(path.selection)
+                read = {link.step for link in links}
+                read |= {link.other for link in links if not link.excludes}
                 tables = {
                     step: self._superset(Path(relations, (0, step), path.selection), links)
-                    for step in {end for link in links for end in (link.step, link.other)}
+                    for step in read
                 }
-                self._refined[key] = refine(tables, links, relations.ordinals)
+                linked = partial(self._linked, relations)
+                self._refined[key] = refine(tables, links, relations.ordinals, linked)
             return self._refined[key]
 
     def _superset(self, path: Path, links: Sequence[Link]) -> pa.Table:
         """Return the rids of a source's rows to begin with, and the columns that links compare."""
-        step = path.steps[-1]
-        ordinals = path.relations.ordinals[step]
-        ids = {id for link in links if link.step == step for id, _ in link.columns}
-        ids |= {id for link in links if link.other == step for _, id in link.columns}
-        columns = tuple(sorted({ordinals[id] for id in ids}))
+        ordinals = path.relations.ordinals[path.steps[-1]]
+        ids = {id for link in links for id in column_ids(link.condition)}
+        columns = tuple(sorted({at for id, at in ordinals.items() if id in ids}))
         table = self._ask(path, lambda engine: reached(path, engine, columns, rids=True))
         return table.set_column(0, RID, table.column(RID).cast(pa.int64()))
+
+    def _linked(
+        self, relations: Relations, link: Link, rows: pa.Table, partners: pa.Table | None
+    ) -> pa.Table:
+        """Return of `rows` those that a link holds for; all where no engine can tell."""
+        self._verify_one(relations.snapshots[link.other], "source")
+
+        def answer(engine: Engine) -> pa.Table:
+            asked = link_question(link, relations, rows, partners, engine)
+            return engine.run(asked.query, asked.tables)
+
+        try:
+            return of_rids(rows, self._engines.ask(self._engine, answer).column(0))
+        except UnsupportedError:
+            return rows
 
     def twins(self, path: Path) -> int:
         """Return how many rows are equal to rows that a path selects by rid, and not selected.

@@ -7,9 +7,11 @@ has no intermediates at all.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
+from threading import Lock
 
 from lineage_core.errors import NotFoundError, UnsupportedError
 from lineage_core.infer import COMPUTE, infer, link
@@ -18,6 +20,9 @@ from lineage_core.plan.relation import Limit, Plan, Project
 from lineage_core.plan.ties import ordered_limits, tie_question
 from lineage_core.query.relations import Computed, Relations, bind, compute
 from lineage_core.store.manifest import OutputRecord
+
+_REMEMBERED = 256
+"""Programs that a store keeps, each of some hundred kilobytes at most."""
 
 
 class Strategy(StrEnum):
@@ -54,30 +59,59 @@ def check_strategy(name: str) -> Strategy:
     return Strategy(name)
 
 
-def relations(
-    output: OutputRecord,
-    uri: Callable[[str], str],
-    strategy: Strategy,
-    count: Callable[[Computed], int],
-) -> Relations:
-    """Return what a question about `output` is evaluated over.
+class Programs:
+    """What questions about captured outputs are evaluated over, worked out once for each output.
+
+    Records do not change, so neither do the programs inferred from their plans, nor what was
+    computed to choose between them. Safe to use from several threads.
 
     Args:
-        output: the record of the write.
         uri: makes an absolute URI of a path of the store.
-        strategy: how the question is answered.
-        count: computes a plan of a single count.
-
-    Raises:
-        UncapturedError: the write was recorded, but not its lineage or its files.
-        UnsupportedError: the strategy needs the plan, which was not recorded.
     """
-    found = _relations(output, uri, strategy)
-    if all(_holds(output, place, count) for place in found.program.assumed):
+
+    def __init__(self, uri: Callable[[str], str]) -> None:
+        self._uri = uri
+        self._known: OrderedDict[tuple[int, Strategy], tuple[OutputRecord, Relations]] = (
+            OrderedDict()
+        )
+        self._lock = Lock()
+
+    def relations(
+        self, output: OutputRecord, strategy: Strategy, count: Callable[[Computed], int]
+    ) -> Relations:
+        """Return what a question about `output` is evaluated over.
+
+        Args:
+            output: the record of the write.
+            strategy: how the question is answered.
+            count: computes a plan of a single count.
+
+        Raises:
+            UncapturedError: the write was recorded, but not its lineage or its files.
+            UnsupportedError: the strategy needs the plan, which was not recorded.
+        """
+        key = (id(output), strategy)  # of the record that is kept with what was found
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key][1]
+        found = self._found(output, strategy, count)
+        with self._lock:
+            self._known[key] = (output, found)
+            if len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
         return found
-    # Which rows a limit kept is not to be known: without that, less is exact, but nothing wrong.
-    assert output.plan is not None
-    return bind(output, uri, _inferred(output, output.plan, COMPUTE, decided=frozenset()))
+
+    def _found(
+        self, output: OutputRecord, strategy: Strategy, count: Callable[[Computed], int]
+    ) -> Relations:
+        found = _relations(output, self._uri, strategy)
+        if all(_holds(output, place, count) for place in found.program.assumed):
+            return found
+        # Which rows a limit kept is not to be known: without that, less is exact, but nothing
+        # wrong.
+        assert output.plan is not None
+        return bind(output, self._uri, _inferred(output, output.plan, COMPUTE, frozenset()))
 
 
 def _holds(output: OutputRecord, place: int, count: Callable[[Computed], int]) -> bool:

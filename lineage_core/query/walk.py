@@ -23,8 +23,7 @@ from lineage_core.query.pairing import carried, file_identity, in_files
 from lineage_core.query.reader import Reader
 from lineage_core.query.relations import Relations
 from lineage_core.query.selection import Rids, Selection
-from lineage_core.query.strategy import Strategy
-from lineage_core.query.strategy import relations as relations_of
+from lineage_core.query.strategy import Programs, Strategy
 from lineage_core.snapshot import DataFile, Snapshot
 from lineage_core.store.filesystem import ArtifactStore
 from lineage_core.store.manifest import OVERWRITE_PARTITIONS, OutputRecord, RunRecord
@@ -55,12 +54,14 @@ class Walk:
         self,
         store: ArtifactStore,
         catalog: Catalog,
+        programs: Programs,
         reader: Reader,
         as_of: datetime | None,
         strategy: Strategy = Strategy.AUTO,
     ) -> None:
         self._store = store
         self._catalog = catalog
+        self._programs = programs
         self._reader = reader
         self._as_of = as_of
         self._strategy = strategy
@@ -293,7 +294,7 @@ class Walk:
         return [ref for ref in refs if ref.ended <= at.moment] + later[::-1]
 
     def _relations(self, output: OutputRecord) -> Relations:
-        return relations_of(output, self._store.uri, self._strategy, self._reader.compute_count)
+        return self._programs.relations(output, self._strategy, self._reader.compute_count)
 
     def _output(self, ref: OutputRef) -> OutputRecord:
         if ref.run_id not in self._records:

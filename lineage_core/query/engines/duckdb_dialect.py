@@ -294,4 +294,5 @@ DIALECT = Dialect(
     WINDOW_FUNCTIONS,
     distance,
     generate,
+    materializes=True,
 )

@@ -209,4 +209,5 @@ DIALECT = Dialect(
     WINDOW_FUNCTIONS,
     distance,
     generate,
+    materializes=False,
 )
