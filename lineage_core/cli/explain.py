@@ -222,8 +222,9 @@ class _Telling:
         mine = self.called.name(self.steps[link.step].columns)
         other = self.names[link.other]
         theirs = self.called.name(self.steps[link.other].columns)
-        pairs = (f"{mine.get(a, a)} = {other}.{theirs.get(b, b)}" for a, b in link.columns)
-        return f"only with a row of {other} where {' AND '.join(pairs)}"
+        names = {**mine, **{id: f"{other}.{name}" for id, name in theirs.items()}}
+        where = describe(link.condition, names, {})
+        return f"only {'without a' if link.excludes else 'with a'} row of {other} where {where}"
 
     def rows(self, number: int) -> str:
         """Return which rows of a step are meant."""

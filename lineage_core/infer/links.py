@@ -1,48 +1,61 @@
 """Links: which rows of two sources can only be lineage together (PredTrace 6.1, predicate pushup).
 
-Where a join compares a column that comes unchanged from one scan with one from another, a lineage
-row of the one has a partner of equal values among the lineage rows of the other. Whole tuples of
-columns are compared, where the paper pushes up value sets of single columns. Links never lose a
-lineage row; what they leave may be more than the lineage.
+Where a condition of a join or a filter is about columns of two scans, a lineage row of the one came
+to that operator in a derivation (`infer.trace`) in which it held. That derivation has a row of the
+other scan, too, if all have or if the condition is not true of nulls, and then this partner is
+lineage of the same output row. So the condition is a link: of the one scan only rows are wanted
+that have a partner among the rows wanted of the other. All that a condition says about two scans is
+one link, where the paper pushes up value sets of single columns: one partner has to satisfy it all.
+
+An anti join hands on rows that have no partner at all, so none in the whole source; what is lineage
+of its right input is not asked. Here a condition may only be replaced by one that implies it.
+
+Links never lose a lineage row; what they leave may be more than the lineage.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from lineage_core.plan.expr import Column, Compare, Comparison, conjuncts
+from lineage_core.infer.trace import Trace, in_scans, trace
+from lineage_core.plan.expr import (
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    Or,
+    conj,
+    conjuncts,
+)
 from lineage_core.plan.program import LineageProgram, StepKind
 from lineage_core.plan.relation import (
     Aggregate,
     Field,
     Filter,
-    Generate,
     Join,
     JoinKind,
-    Limit,
-    Offset,
     Plan,
     Project,
     Scan,
     Sort,
-    output,
 )
-from lineage_core.plan.traverse import nodes
-from lineage_core.plan.types import is_comparable
+from lineage_core.plan.traverse import column_ids, fold, nodes
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A lineage row of source step `step` has one of `other` with equal, non-null values.
+    """A lineage row of source step `step` has one of `other` for which `condition` is true.
 
-    `columns` pairs the ids of the columns compared: of `step`, of `other`.
+    The condition is about columns of both scans. If it `excludes`, there is no such row in the
+    whole of the source instead, whatever step `other` selects of it.
     """
 
     step: int
     other: int
-    columns: tuple[tuple[int, int], ...]
+    condition: Expr
+    excludes: bool = False
 
 
 def link(plan: Plan, program: LineageProgram) -> tuple[LineageProgram, tuple[Link, ...]]:
@@ -50,87 +63,155 @@ def link(plan: Plan, program: LineageProgram) -> tuple[LineageProgram, tuple[Lin
 
     The program is returned with the columns that links compare among those of its steps.
     """
-    at = {program.steps[number].at: number for number in program.sources}
-    fields = {f.id: f for node in nodes(plan) if isinstance(node, Scan) for f in node.columns}
-    links = tuple(found for join in _joins(plan) for found in _links(join, at))
-    compared: dict[int, set[int]] = defaultdict(set)
-    for found in links:
-        for mine, theirs in found.columns:
-            compared[found.step].add(mine)
-            compared[found.other].add(theirs)
+    scans = [node for node in nodes(plan) if isinstance(node, Scan)]
+    linker = _Linker(
+        {program.steps[number].at: number for number in program.sources},
+        {f.id: scan.at for scan in scans for f in scan.columns},
+    )
+    fold(plan, linker.visit)
+    compared = {id for found in linker.links for id in column_ids(found.condition)}
+    fields = {scan.at: [f for f in scan.columns if f.id in compared] for scan in scans}
     steps = [
-        replace(step, columns=_with(step.columns, [fields[id] for id in sorted(compared[number])]))
+        replace(step, columns=_with(step.columns, fields[step.at]))
         if step.kind is StepKind.SOURCE
         else step
-        for number, step in enumerate(program.steps)
+        for step in program.steps
     ]
-    return LineageProgram(tuple(steps)), links
+    return replace(program, steps=tuple(steps)), tuple(linker.links)
 
 
 def _with(columns: tuple[Field, ...], added: list[Field]) -> tuple[Field, ...]:
     return tuple(dict.fromkeys((*columns, *added)))
 
 
-def _joins(plan: Plan) -> Iterator[Join]:
-    return (node for node in nodes(plan) if isinstance(node, Join))
+class _Linker:
+    """Collects the links that the operators of a plan make.
 
-
-def _links(join: Join, at: dict[int, int]) -> Iterator[Link]:
-    """Yield the links that a join makes, each way in which a partner is sure to be there."""
-    compared: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-    for part in conjuncts(join.condition):
-        match part:
-            case Compare(Comparison.EQ, Column() as a, Column() as b) if _links_by(a, b):
-                left, right = _origin(join.left, a.id), _origin(join.right, b.id)
-                if left is None or right is None:
-                    left, right = _origin(join.left, b.id), _origin(join.right, a.id)
-                if left is not None and right is not None:
-                    compared[left[0], right[0]].append((left[1], right[1]))
-            case _:
-                pass
-    for (left_at, right_at), columns in compared.items():
-        if left_at not in at or right_at not in at:
-            continue
-        one, other = at[left_at], at[right_at]
-        if not join.kind.keeps_left and join.kind is not JoinKind.LEFT_ANTI:
-            yield Link(one, other, tuple(columns))
-        if not join.kind.keeps_right and join.kind is not JoinKind.LEFT_ANTI:
-            yield Link(other, one, tuple((b, a) for a, b in columns))
-
-
-def _links_by(left: Column, right: Column) -> bool:
-    # Floats are left out: what equals what is decided elsewhere than by bytes.
-    return (
-        left.type == right.type
-        and is_comparable(left.type)
-        and left.type not in ("float", "double")
-    )
-
-
-def _origin(plan: Plan, id: int) -> tuple[int, int] | None:
-    """Return the place of the scan, and the column there, that column `id` of `plan` is.
-
-    None where another row's value may stand in the column than that of the rows it was made of.
+    `at` is the step of each scan, by place; `scan_of` the place of the scan of each of its columns.
     """
-    node = plan
-    while id in {f.id for f in output(node)}:
+
+    def __init__(self, at: Mapping[int, int], scan_of: Mapping[int, int]) -> None:
+        self.links: list[Link] = []
+        self._at = at
+        self._scan_of = scan_of
+
+    def visit(self, node: Plan, inputs: tuple[Trace, ...]) -> Trace:
         match node:
-            case Scan():
-                return node.at, id
-            case Filter() | Sort() | Limit() | Offset():
-                node = node.child
-            case Project() | Aggregate():
-                expr = next(column.expr for column in node.columns if column.id == id)
-                if not isinstance(expr, Column):
-                    return None
-                if isinstance(node, Aggregate) and expr not in node.keys:
-                    return None
-                node, id = node.child, expr.id
-            case Generate() if id in {f.id for f in node.kept}:
-                node = node.child
-            case Join() if node.exists is None or node.exists.id != id:
-                on_left = id in {f.id for f in output(node.left)}
-                node = node.left if on_left else node.right
+            case Filter():
+                (child,) = inputs
+                self.links += self._paired(node.condition, child, child.scans)
+            case Join(kind=JoinKind.LEFT_ANTI):
+                self.links += self._excluding(node, *inputs)
+            case Join():
+                left, right = inputs
+                # What is handed on without a partner may be so because the condition is not true.
+                bound = frozenset() if node.kind.keeps_left else left.scans
+                bound |= frozenset() if node.kind.keeps_right else right.scans
+                self.links += self._paired(node.condition, _pairs(left, right), bound)
+        return trace(node, inputs)
+
+    def _paired(self, condition: Expr, rows: Trace, bound: frozenset[int]) -> Iterator[Link]:
+        """Yield the links of a condition on `rows`, which is true of all with a row of `bound`."""
+        for (one, other), parts in self._by_pair(condition, rows).items():
+            for mine, theirs in ((one, other), (other, one)):
+                there = theirs in rows.present or any(self._needs(part, theirs) for part in parts)
+                if mine in bound and there:
+                    yield self._link(mine, theirs, parts)
+
+    def _by_pair(self, condition: Expr, rows: Trace) -> Mapping[tuple[int, int], list[Expr]]:
+        """Return what a condition says about two scans, for each two that it equates."""
+        by_pair: dict[tuple[int, int], list[Expr]] = defaultdict(list)
+        for part in conjuncts(condition):
+            told = in_scans(part, rows.columns)
+            pair = tuple(sorted(self._scans(told))) if told is not None else ()
+            if told is not None and len(pair) == 2:
+                by_pair[pair].append(told)
+        return {pair: parts for pair, parts in by_pair.items() if self._equate(parts)}
+
+    def _excluding(self, join: Join, left: Trace, right: Trace) -> Iterator[Link]:
+        """Yield the link of an anti join whose right input is one source, read as it is."""
+        kept = _read(join.right)
+        columns = {**left.columns, **right.columns}
+        told = [in_scans(part, columns) for part in conjuncts(join.condition)]
+        if kept is None or None in told:
+            return
+        parts = [self._implying(part) for part in told if part is not None]
+        scans = {at for part in parts for at in self._scans(part)} - right.scans
+        if len(scans) == 1 and self._equate(parts):
+            (theirs,) = right.scans
+            yield self._link(scans.pop(), theirs, [*parts, *kept], excludes=True)
+
+    def _implying(self, condition: Expr) -> Expr:
+        """Return what implies a condition and can be hashed; the condition if nothing does."""
+        match condition:
+            case Or(args):  # such as that of NOT IN, true of nulls besides
+                return next((arg for arg in args if self._equate([arg])), condition)
             case _:
-                return None
-    return None
+                return condition
+
+    def _link(
+        self, mine: int, theirs: int, parts: Iterable[Expr], *, excludes: bool = False
+    ) -> Link:
+        condition = conj(self._facing(part, mine) for part in parts)
+        return Link(self._at[mine], self._at[theirs], condition, excludes)
+
+    def _facing(self, part: Expr, scan: int) -> Expr:
+        """Return an equality with the side first that is about `scan`."""
+        match part:
+            case Compare(Comparison.EQ | Comparison.SAME as op, left, right):
+                return part if scan in self._scans(left) else Compare(op, right, left)
+            case _:
+                return part
+
+    def _equate(self, parts: Iterable[Expr]) -> bool:
+        """Whether an engine can find the partners by hashing: other ways may take for ever."""
+        return any(
+            isinstance(part, Compare)
+            and part.op in (Comparison.EQ, Comparison.SAME)
+            and len(self._scans(part.left)) == len(self._scans(part.right)) == 1
+            and self._scans(part.left) != self._scans(part.right)
+            for part in parts
+        )
+
+    def _needs(self, part: Expr, scan: int) -> bool:
+        """Whether a condition is not true where `scan` has no row, and its columns are null."""
+        return (
+            isinstance(part, Compare)
+            and part.op is not Comparison.SAME
+            and any(
+                isinstance(side, Column) and self._scan_of[side.id] == scan
+                for side in (part.left, part.right)
+            )
+        )
+
+    def _scans(self, expr: Expr) -> frozenset[int]:
+        return frozenset(self._scan_of[id] for id in column_ids(expr))
+
+
+def _pairs(left: Trace, right: Trace) -> Trace:
+    """Return what is known of two rows that are held against each other."""
+    columns = {**left.columns, **right.columns}
+    return Trace(columns, left.scans | right.scans, left.present | right.present)
+
+
+def _read(plan: Plan) -> list[Expr] | None:
+    """Return what a row of the one scan below must satisfy to be a row of `plan`, or of a group.
+
+    None where there is more to it than conditions on the row.
+    """
+    operators: list[Filter | Project | Sort | Aggregate] = []
+    while not isinstance(plan, Scan):
+        if not isinstance(plan, Filter | Project | Sort | Aggregate):
+            return None
+        operators.append(plan)
+        plan = plan.child
+    rows, conditions = trace(plan, ()), list[Expr]()
+    for operator in reversed(operators):
+        if isinstance(operator, Filter):
+            for part in conjuncts(operator.condition):
+                told = in_scans(part, rows.columns)
+                if told is None:
+                    return None
+                conditions.append(told)
+        rows = trace(operator, (rows,))
+    return conditions

@@ -16,7 +16,7 @@ PREDTRACE_NOT_ZERO = (16, 17, 21, 22)
 Figures of single queries were not published.
 """
 
-NOT_ZERO = (13, 17, 19, 21, 22)
+NOT_ZERO = (13, 17, 22)
 """Queries for which more than the lineage is returned here."""
 
 
