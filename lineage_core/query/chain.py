@@ -125,7 +125,11 @@ class Chain:
                 return sql.where(query, [*self._given(step, predicate), *self.alone(step)])
             case Found(table):
                 given = exp.to_table(self._register(table), alias=alias(step))
-                return sql.where(sql.select([star(step)], given), self.alone(step))
+                names = [value(column) for column in sorted(self.needed[step])]
+                names += [ORIGIN] if ORIGIN in table.column_names else []
+                columns = [exp.column(name, table=alias(step)) for name in names]
+                query = sql.where(sql.select(columns, given), self.alone(step))
+                return query.distinct(copy=False)  # many agree in what is needed of them
             case Rids(rids):
                 self._rids_of.add(step)
                 on = [_equals_half(step, half) for half in (FILE, ROW)]
@@ -144,6 +148,11 @@ class Chain:
             query = sql.join(query, self.scan(step), self.link(before, step), "inner")
             query = sql.where(query, self.alone(step))
         return query
+
+    def pairs_once(self) -> bool:
+        """Whether the joined rows of the path hold no pair of rids of its ends twice."""
+        found = isinstance(self._path.selection, Found)
+        return len(self._path.steps) == 2 and not (found and self.needed[self._path.steps[0]])
 
     def kept(self, step: int) -> list[Sql]:
         """Return the columns of a step that the walked edges refer to."""

@@ -59,7 +59,10 @@ def pairs(path: Path, engine: Engine) -> Question:
     chain = Chain(path, engine, {first, last})
     ends = zip((first, last), names, strict=True)
     rids = [sql.as_(chain.rid(end), name) for end, name in ends]
-    return Question(chain.joined(path.steps, rids).distinct(copy=False), chain.tables)
+    query = chain.joined(path.steps, rids)
+    if not chain.pairs_once():
+        query = query.distinct(copy=False)
+    return Question(query, chain.tables)
 
 
 def found(path: Path, engine: Engine, *, origin: bool) -> Question:
