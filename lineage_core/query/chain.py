@@ -124,7 +124,7 @@ class Chain:
                 query = sql.select([star(step)], self.scan(step))
                 return sql.where(query, [*self._given(step, predicate), *self.alone(step)])
             case Found(table):
-                given = exp.to_table(self._register(table), alias=alias(step))
+                given = sql.table(self._register(table), alias(step))
                 names = [value(column) for column in sorted(self.needed[step])]
                 names += [ORIGIN] if ORIGIN in table.column_names else []
                 columns = [exp.column(name, table=alias(step)) for name in names]
@@ -138,7 +138,7 @@ class Chain:
                 self.needed[step].update(columns)
                 on = [self._equals_given(step, column, table) for column in columns]
         query = sql.select([star(step)], self.scan(step))
-        given = exp.to_table(self._register(table), alias=_GIVEN)
+        given = sql.table(self._register(table), _GIVEN)
         return sql.where(sql.join(query, given, _all_of(on), "semi"), self.alone(step))
 
     def joined(self, steps: Sequence[int], columns: Sequence[Sql]) -> exp.Select:
@@ -224,7 +224,7 @@ class Chain:
         if not links:
             return query
         on = _all_of([self._compile_at(c, place) for c in links])
-        return sql.join(query, exp.to_table(PRIOR, alias=alias(anchor)), on, "semi")
+        return sql.join(query, sql.table(PRIOR, alias(anchor)), on, "semi")
 
     def _compile(self, child: int, conjunct: Expr) -> Sql:
         def place(column: Column | Anchor) -> tuple[str, Snapshot | None, int]:

@@ -78,8 +78,8 @@ def found(path: Path, engine: Engine, *, origin: bool) -> Question:
     prior += chain.kept(before)
     wanted: list[Sql] = [exp.column(ORIGIN, table=alias(before))] if origin else []
     wanted += [exp.column(value(column), table=alias(last)) for column in columns]
-    query = sql.select(wanted, exp.to_table(PRIOR, alias=alias(before)))
-    rows = exp.to_table(_COMPUTED, alias=alias(last))
+    query = sql.select(wanted, sql.table(PRIOR, alias(before)))
+    rows = sql.table(_COMPUTED, alias(last))
     query = sql.join(query, rows, chain.link(before, last), "inner")
     query = sql.where(query, chain.alone(last)).distinct(copy=False)
     start, computed = chain.joined(path.steps[:-1], prior), chain.computed(last)

@@ -53,7 +53,7 @@ from lineage_core.plan.types import is_comparable
 from lineage_core.query.calls import compile_aggregate, compile_window
 from lineage_core.query.compile import Dialect, Resolve, Sql, compile_expr, literal
 from lineage_core.query.draft import Draft, Order
-from lineage_core.query.sql import fresh
+from lineage_core.query.sql import fresh, table
 from lineage_core.query.types import FLOATS
 
 _JOIN_TYPES = {
@@ -309,7 +309,7 @@ class _Compiler:
         name = self._name()
         alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True))
         self._parts.append(exp.CTE(this=query, alias=alias))
-        return _over(exp.to_table(name), ids)
+        return _over(table(name), ids)
 
     def _name(self) -> str:
         return f"part_{next(self._names)}"

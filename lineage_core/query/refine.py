@@ -76,7 +76,7 @@ def link_question(
     def given(step: int, table: pa.Table, names: Sequence[str]) -> exp.Table:
         name = f"left_{uuid4().hex}"  # an engine may have other tables
         tables[name] = table.select(names)
-        return exp.to_table(name, alias=alias(step))
+        return sql.table(name, alias(step))
 
     mine = given(link.step, rows, [RID, *map(value, needed[link.step])])
     if partners is not None:

@@ -1,4 +1,4 @@
-"""Builders of SQL trees: sqlglot's own, without the copy of everything that each of them makes.
+"""Builders of SQL trees; sqlglot's own copy what they are given, and parse every name.
 
 A tree given to a builder belongs to what it returns, and must not be used again.
 """
@@ -23,7 +23,15 @@ def fresh(expr: T) -> T:
 def select(columns: Sequence[Sql], source: exp.Expr) -> exp.Select:
     """Return the query of `columns` of a relation; of a constant if there are none."""
     expressions = list(columns) or [exp.Literal.number(1)]
-    return exp.Select(expressions=expressions).from_(source, copy=False)
+    return exp.Select(expressions=expressions, from_=exp.From(this=source))
+
+
+def table(name: str, alias: str = "") -> exp.Table:
+    """Return a relation by its name."""
+    found = exp.Table(this=exp.to_identifier(name, quoted=True))
+    if alias:
+        found.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+    return found
 
 
 def named(query: exp.Query, name: str) -> exp.Subquery:
@@ -38,7 +46,8 @@ def as_(expr: Sql, name: str) -> exp.Alias:
 
 def join(query: exp.Select, other: exp.Expr, on: Sql, kind: str) -> exp.Select:
     """Return `query` joined with a relation in the manner of `kind` (`inner`, `semi`)."""
-    return query.join(other, on=on, join_type=kind, copy=False)
+    query.append("joins", exp.Join(this=other, on=on, kind=kind.upper()))
+    return query
 
 
 def where(query: exp.Select, conditions: Iterable[Sql]) -> exp.Select:

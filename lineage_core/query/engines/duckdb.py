@@ -122,8 +122,9 @@ class DuckDBEngine:
 
 
 def _run(cursor: duckdb.DuckDBPyConnection, query: exp.Query) -> pa.Table:
+    text = query.sql("duckdb", identify=True, copy=False)
     try:
-        return cursor.sql(query.sql("duckdb", identify=True)).to_arrow_table()
+        return cursor.sql(text).to_arrow_table()
     except duckdb.Error as error:
         # Other messages than those about files quote values of the data.
         what = f": {error}" if isinstance(error, duckdb.IOException) else ""
@@ -167,6 +168,7 @@ def _stored(snapshot: Snapshot, column: int, stored: Mapping[str, str]) -> Sql:
     )
 
 
+@lru_cache(maxsize=256)
 def _duckdb_name(type: str) -> str:
     return {
         "string": "VARCHAR",
