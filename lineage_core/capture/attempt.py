@@ -23,7 +23,7 @@ from lineage_core.capture.optimise import optimise
 from lineage_core.capture.writes import Write, analyse, describe, named
 from lineage_core.errors import LineageError, UnsupportedError
 from lineage_core.execute import choose, defer, inject, saved
-from lineage_core.execute.jvm import preorder
+from lineage_core.execute.jvm import preorder, text
 from lineage_core.execute.sizes import sizes
 from lineage_core.execute.tree import Tree
 from lineage_core.execute.widen import Widener
@@ -186,7 +186,8 @@ class Attempt:
                 formats=dict(enumerate(source.format for source in captured.sources)),
                 decided=ordered_limits(captured.plan),
                 sizes=sizes(
-                    lambda: preorder(captured.java), lambda: self.observed(name, captured.plan)
+                    lambda: preorder(self.spark, captured.java),
+                    lambda: self.observed(name, captured.plan)
                 ),
                 name=name,
             )
@@ -372,8 +373,8 @@ class Attempt:
             facts.program if facts else None,
             inputs or (),
             tuple(sorted(self._artifacts, key=lambda a: a.step)),
-            str(write.query.toString()) if facts and write else "",
-            str(facts.captured.java.toString()) if facts else "",
+            text(self.spark, write.query, "toString") if facts and write else "",
+            text(self.spark, facts.captured.java, "toString") if facts else "",
             rows,
             tuple(Timing(stage, seconds) for stage, seconds in self._seconds.items()),
             self._failure,

@@ -23,6 +23,7 @@ from lineage_core.capture.statement import plan
 from lineage_core.capture.writes import named
 from lineage_core.datasets import display
 from lineage_core.errors import ChangedError, UnsupportedError
+from lineage_core.execute.jvm import text
 from lineage_core.infer import infer
 from lineage_core.snapshot import Snapshot
 from lineage_core.store.manifest import OutputRecord, RunRecord, RunState
@@ -134,8 +135,8 @@ def _output(spark: SparkSession, path: str, query: Query, past: Past) -> OutputR
         infer(relation, formats=formats, name=write.dataset),
         inputs,
         (),
-        str(analysed.toString()),
-        str(captured.java.toString()),
+        text(df.sparkSession, analysed, "toString"),
+        text(df.sparkSession, captured.java, "toString"),
         outputs.count(snapshot),
         (),
     )

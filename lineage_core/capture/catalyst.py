@@ -20,7 +20,7 @@ from lineage_core.capture.node import Node, Reading, Tree
 from lineage_core.capture.operators import read_node
 from lineage_core.capture.optimise import optimise
 from lineage_core.capture.sources import Source
-from lineage_core.execute.jvm import items, preorder
+from lineage_core.execute.jvm import preorder, text
 from lineage_core.plan.relation import Plan
 
 
@@ -65,19 +65,13 @@ class _Reader:
     def __init__(self, java: Any, reading: Reading) -> None:
         self.java = java
         self.reading = reading
-        self.trees: list[Tree] = json.loads(java.toJSON())
+        self.trees: list[Tree] = json.loads(text(reading.spark, java, "toJSON"))
         self.first = reading.places(len(self.trees))
 
     @cached_property
-    def nodes(self) -> list[Any]:
-        """The Java nodes, in the order of `trees`; most plans never need them."""
-        return preorder(self.java)
-
-    @cached_property
-    def leaves(self) -> dict[int, Any]:
-        """The Java leaf at each place that has no children."""
-        places = [i for i, tree in enumerate(self.trees) if not tree["num-children"]]
-        return dict(zip(places, items(self.java.collectLeaves()), strict=True))
+    def nodes(self) -> Any:
+        """The Java nodes, in the order of `trees`."""
+        return preorder(self.reading.spark, self.java)
 
     def plan(self) -> Plan:
         done: dict[int, Plan] = {}
@@ -96,7 +90,7 @@ class _Reader:
         return done[0]
 
     def _find(self, place: int) -> Any:
-        return self.leaves[place] if place in self.leaves else self.nodes[place]
+        return self.nodes.get(place)
 
 
 def _inputs(trees: list[Tree]) -> list[list[int]]:

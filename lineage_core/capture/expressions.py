@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from lineage_core.capture.literals import has_collation, read_type
@@ -50,7 +50,7 @@ def read(tree: list[dict[str, Any]], scope: Scope, root: Callable[[], Any]) -> E
                 stack.append((place, conj(terms) if name == "And" else disj(terms)))
             continue
         args = tuple(arg for _, arg in taken)
-        met = Met(name, node, args, partial(_java, root, parents, place))
+        met = Met(name, node, args, cache(partial(_java, root, parents, place)))
         stack.append((place, _read_one(met, scope)))
     ((_, expr),) = stack
     return expr

@@ -220,7 +220,7 @@ def _statement(spark: SparkSession, text: str) -> Any | None:
     """Return the parsed statement if it writes rows; an error is the user's to see, not ours."""
     try:
         parsed = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
-        found = preorder(parsed)[:_HEAD]
+        found = preorder(spark, parsed)[:_HEAD]
     except Exception:
         return None
     return parsed if any(simple_name(node) in _STATEMENTS for node in found) else None

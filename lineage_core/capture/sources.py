@@ -140,9 +140,13 @@ def identify(leaf: Any, number: int) -> Source:
     )
 
 
-def list_files(spark: SparkSession, leaf: Any) -> Listing:
-    """Return the files that a Java leaf of an optimised plan scans; none if it scans no files."""
-    if simple_name(leaf) != "LogicalRelation" or simple_name(leaf.relation()) != "HadoopFsRelation":
+def list_files(spark: SparkSession, source: Source, leaf: Any) -> Listing:
+    """Return the files that a Java leaf of an optimised plan scans; none if it scans no files.
+
+    Args:
+        source: what `identify` says of it.
+    """
+    if not source.format:
         return Listing(column_types(leaf.schema()))
     relation = leaf.relation()
     data = column_types(relation.dataSchema())
@@ -175,7 +179,7 @@ def list_all(
     """
     listings: dict[int, Listing] = {}
     for number, leaf in leaves:
-        listing = list_files(spark, leaf)
+        listing = list_files(spark, found[number], leaf)
         if listings.setdefault(number, listing) != listing:
             name = found[number].dataset
             raise UnsupportedError(f"{name} is read twice, with different files each time")

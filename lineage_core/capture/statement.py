@@ -63,7 +63,8 @@ def plan(spark: SparkSession, sql: str) -> DataFrame:
 
 def _commands(spark: SparkSession, java: Any) -> bool:
     gateway = spark.sparkContext._gateway
-    return any(is_instance_of(gateway, node, f"{LOGICAL}.Command") for node in preorder(java))
+    nodes = preorder(spark, java)
+    return any(is_instance_of(gateway, node, f"{LOGICAL}.Command") for node in nodes)
 
 
 @contextmanager

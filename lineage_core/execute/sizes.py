@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,7 @@ _ROW = 8  # what Spark adds for each row
 _MOST = 1 << 62  # Spark's numbers know no bound, records have 64 bits
 
 
-def sizes(java: Callable[[], list[Any]], observed: Callable[[], Mapping[int, int]]) -> Sizes:
+def sizes(java: Callable[[], Sequence[Any]], observed: Callable[[], Mapping[int, int]]) -> Sizes:
     """Return the sizes of intermediates of a plan.
 
     Spark has statistics of what an operator offers; of columns it takes their share. They multiply

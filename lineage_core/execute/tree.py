@@ -47,7 +47,7 @@ class Tree:
     @classmethod
     def of(cls, spark: SparkSession, java: Any, plan: Plan) -> Tree:
         """Return a Java plan beside `plan`, which was read from it."""
-        found = preorder(java)
+        found = list(preorder(spark, java))
         inputs = _inputs([int(node.children().size()) for node in found])
         ends = [place + 1 for place in range(len(found))]
         fields: list[tuple[Field, ...]] = [()] * len(found)

@@ -435,7 +435,7 @@ def check(captured: CapturedPlan) -> None:
     assert len({node.at for node in found}) == len(found)
     made = [id for node in found for id in _made(node)]
     assert len(set(made)) == len(made)
-    java = preorder(captured.java)
+    java = preorder(SparkSession.active(), captured.java)
     for node in found:
         offered = {field.id for child in children(node) for field in output(child)}
         assert {id for expr in _expressions(node) for id in column_ids(expr)} <= offered

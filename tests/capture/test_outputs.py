@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_core.capture import Capture, read_dataframe
-from lineage_core.capture.sources import list_files, without_secrets
+from lineage_core.capture.sources import list_all, without_secrets
 from lineage_core.datasets import canonical, local_path
 from lineage_core.snapshot import Snapshot, verify
 from lineage_core.store.manifest import OutputRecord
@@ -62,8 +62,8 @@ def test_partitions(tables: SparkSession, capture: Start, folder: Path) -> None:
     assert out.snapshot.partition_columns == 2
     found = {file.partition for file in out.snapshot.files}
     assert found == {("a b/c=d%2Fé", "1"), (None, "2"), (None, "3"), ("x", "4")}
-    ((_, leaf),) = read_dataframe(tables.read.parquet(path)).leaves
-    listing = list_files(tables, leaf)
+    captured = read_dataframe(tables.read.parquet(path))
+    (listing,) = list_all(tables, captured.sources, captured.leaves)
     assert [file.path for file in listing.files] == [file.path for file in out.snapshot.files]
     assert {file.partition for file in listing.files} == found
 
@@ -91,8 +91,9 @@ def test_typed_partitions_of_a_source(spark: SparkSession, tmp_path: Path) -> No
     )
     frame.write.partitionBy("d", "m", "b", "n").parquet(str(tmp_path / "t"))
     read = spark.read.schema(frame.schema).parquet(str(tmp_path / "t"))
-    ((_, leaf),) = read_dataframe(read).leaves
-    (file,) = list_files(spark, leaf).files
+    captured = read_dataframe(read)
+    (listing,) = list_all(spark, captured.sources, captured.leaves)
+    (file,) = listing.files
     assert file.partition == ("2020-02-29", "1.50", "true", "2020-01-01 01:02:03")
 
 
