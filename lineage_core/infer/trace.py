@@ -2,7 +2,8 @@
 
 A row has *derivations*: one row of each scan below, or none, that together made it. There are
 several where rows were gathered, as in a group: each member has its own. What is traced of a column
-holds in every derivation of every row, a scan that has no row in it counting as a row of nulls.
+holds in every derivation that has rows of all scans it is told in; a column that is just one of a
+scan's is null where the derivation has no row of that scan.
 """
 
 from __future__ import annotations
@@ -108,15 +109,15 @@ def _joined(kind: JoinKind, left: Trace, right: Trace) -> Trace:
     lefts, rights = left.columns, right.columns
     present = left.present | right.present
     if kind.keeps_right:
-        lefts, present = _or_null(lefts), present - left.scans
+        lefts, present = _of_scans(lefts), present - left.scans
     if kind.keeps_left:
-        rights, present = _or_null(rights), present - right.scans
+        rights, present = _of_scans(rights), present - right.scans
     return Trace({**lefts, **rights}, scans, present)
 
 
-def _or_null(columns: Mapping[int, Expr]) -> Mapping[int, Expr]:
-    """Return what is null where no scan has a row, as all columns of a missing partner are."""
-    return {id: expr for id, expr in columns.items() if isinstance(expr, Column)}
+def _of_scans(columns: Mapping[int, Expr]) -> Mapping[int, Expr]:
+    """Return all columns but constants, which are null in a missing partner, and nothing tells."""
+    return {id: expr for id, expr in columns.items() if column_ids(expr)}
 
 
 def _grouped(columns: Mapping[int, Expr]) -> Mapping[int, Expr]:
