@@ -7,6 +7,7 @@ compared in a wider type, with the column converted, as Spark does: `int_column 
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Callable, Mapping
@@ -34,6 +35,8 @@ _TIMESTAMP = re.compile(
 )
 _DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 19}
 _MAX_PRECISION = 38
+_INEXACT = 1 << 53
+"""From here on a double equals several integers, as Spark compares them."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -227,7 +230,7 @@ def _fitted(number: int | float | Decimal, type: DataType) -> int | float | Deci
     """Return a number as a value of a numeric type, if that can hold it."""
     try:
         if type in FLOATS:
-            return float(number)
+            return float(number) if type == "double" else _single(float(number))
         exact = Decimal(number)
         if (
             type in INTEGERS
@@ -269,7 +272,7 @@ def _with_double(op: Comparison, column: Column, number: float) -> Expr:
     if (
         column.type in INTEGERS
         and number.is_integer()
-        and abs(number) < 1 << INTEGERS[column.type] - 1
+        and abs(number) < min(_INEXACT, 1 << INTEGERS[column.type] - 1)
     ):
         return Compare(op, column, Literal(int(number), column.type))
     return Compare(op, _cast(column, "double"), Literal(number, "double"))
@@ -318,10 +321,11 @@ def _cast(column: Column, type: DataType) -> Expr:
 
 
 def _single(value: float) -> float:
+    """Return the single precision number closest to `value`, infinite beyond the largest."""
     try:
         single: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
-        return float("nan")
+        return math.copysign(math.inf, value)
     return single
 
 

@@ -49,7 +49,7 @@ def read_constant(node: exp.Expr, text: str) -> Constant | None:
         case exp.HexString():
             return _binary(node)
         case exp.Literal():
-            return _string(node, text) if node.is_string else _number(node.name)
+            return _literal(node, text)
         case exp.Concat() if all(
             isinstance(e, exp.Literal) and e.is_string for e in node.expressions
         ):
@@ -60,6 +60,14 @@ def read_constant(node: exp.Expr, text: str) -> Constant | None:
             return None if inner is None or target is None else converted(inner, target)
         case _:
             return None
+
+
+def _literal(node: exp.Literal, text: str) -> Constant:
+    if not node.is_string:
+        return _number(node.name)
+    if "start" not in node.meta:  # the digits of a number with the suffix BD
+        return Constant(node.name, "string")
+    return _string(node, text)
 
 
 def _negative(node: exp.Neg, text: str) -> Constant | None:
