@@ -6,6 +6,8 @@ other scan, too, if all have or if the condition is not true of nulls, and then 
 lineage of the same output row. So the condition is a link: of the one scan only rows are wanted
 that have a partner among the rows wanted of the other. All that a condition says about two scans is
 one link, where the paper pushes up value sets of single columns: one partner has to satisfy it all.
+Where a row came to the operator through one of several inputs of a union, a link has to hold in
+every way in which rows of its scan came there.
 
 An anti join hands on rows that have no partner at all, so none in the whole source; what is lineage
 of its right input is not asked. Here a condition may only be replaced by one that implies it.
@@ -18,8 +20,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 
-from lineage_core.infer.trace import Trace, in_scans, trace
+from lineage_core.infer.trace import Trace, in_scans, traces
 from lineage_core.plan.expr import (
     Column,
     Compare,
@@ -95,20 +98,35 @@ class _Linker:
         self._at = at
         self._scan_of = scan_of
 
-    def visit(self, node: Plan, inputs: tuple[Trace, ...]) -> Trace:
+    def visit(self, node: Plan, inputs: tuple[tuple[Trace, ...], ...]) -> tuple[Trace, ...]:
         match node:
             case Filter():
-                (child,) = inputs
-                self.links += self._paired(node.condition, child, child.scans)
-            case Join(kind=JoinKind.LEFT_ANTI):
-                self.links += self._excluding(node, *inputs)
+                (ways,) = inputs
+                found = [(rows, self._paired(node.condition, rows, rows.scans)) for rows in ways]
+                self.links += self._agreed(found)
             case Join():
-                left, right = inputs
-                # What is handed on without a partner may be so because the condition is not true.
-                bound = frozenset() if node.kind.keeps_left else left.scans
-                bound |= frozenset() if node.kind.keeps_right else right.scans
-                self.links += self._paired(node.condition, _pairs(left, right), bound)
-        return trace(node, inputs)
+                found = [
+                    (_pair(left, right), self._joined(node, left, right))
+                    for left, right in product(*inputs)
+                ]
+                self.links += self._agreed(found)
+        return traces(node, inputs)
+
+    def _agreed(self, found: Iterable[tuple[Trace, Iterable[Link]]]) -> Iterator[Link]:
+        """Yield the links that hold in whichever way a row of their step came to an operator."""
+        ways = [(rows.scans, list(links)) for rows, links in found]
+        for link in dict.fromkeys(link for _, links in ways for link in links):
+            met = [links for scans, links in ways if link.step in map(self._at.get, scans)]
+            if all(link in links for links in met):
+                yield link
+
+    def _joined(self, join: Join, left: Trace, right: Trace) -> Iterator[Link]:
+        if join.kind is JoinKind.LEFT_ANTI:
+            return self._excluding(join, left, right)
+        # What is handed on without a partner may be so because the condition is not true.
+        bound = frozenset() if join.kind.keeps_left else left.scans
+        bound |= frozenset() if join.kind.keeps_right else right.scans
+        return self._paired(join.condition, _pair(left, right), bound)
 
     def _paired(self, condition: Expr, rows: Trace, bound: frozenset[int]) -> Iterator[Link]:
         """Yield the links of a condition on `rows`, which is true of all with a row of `bound`."""
@@ -188,7 +206,7 @@ class _Linker:
         return frozenset(self._scan_of[id] for id in column_ids(expr))
 
 
-def _pairs(left: Trace, right: Trace) -> Trace:
+def _pair(left: Trace, right: Trace) -> Trace:
     """Return what is known of two rows that are held against each other."""
     columns = {**left.columns, **right.columns}
     return Trace(columns, left.scans | right.scans, left.present | right.present)
@@ -205,7 +223,7 @@ def _read(plan: Plan) -> list[Expr] | None:
             return None
         operators.append(plan)
         plan = plan.child
-    rows, conditions = trace(plan, ()), list[Expr]()
+    (rows,), conditions = traces(plan, ()), list[Expr]()
     for operator in reversed(operators):
         if isinstance(operator, Filter):
             for part in conjuncts(operator.condition):
@@ -213,5 +231,5 @@ def _read(plan: Plan) -> list[Expr] | None:
                 if told is None:
                     return None
                 conditions.append(told)
-        rows = trace(operator, (rows,))
+        (rows,) = traces(operator, ((rows,),))
     return conditions

@@ -3,14 +3,15 @@
 A row has *derivations*: one row of each scan below, or none, that together made it. There are
 several where rows were gathered, as in a group: each member has its own. What is traced of a column
 holds in every derivation that has rows of all scans it is told in; a column that is just one of a
-scan's is null where the derivation has no row of that scan.
+scan's is null where the derivation has no row of that scan. Each derivation of a row of a union is
+by one of its inputs, so what is known are several traces, of which each derivation has one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, product
 
 from lineage_core.plan.expr import Column, Expr, data_type
 from lineage_core.plan.relation import (
@@ -26,12 +27,16 @@ from lineage_core.plan.relation import (
     Project,
     Scan,
     Sort,
+    Union,
     Window,
 )
 from lineage_core.plan.traverse import column_ids, evaluable, substitute, walk
 
 _MOST = 100
 """Operands of an expression that is traced: what operators build on each other may grow fast."""
+
+_MOST_WAYS = 16
+"""Traces that are told apart: joins of unions have one for each pair of inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +54,29 @@ class Trace:
     present: frozenset[int]
 
 
-def trace(node: Plan, inputs: tuple[Trace, ...]) -> Trace:
-    """Return what is known of the rows of `node`, given what is of those of its inputs."""
+def traces(node: Plan, inputs: tuple[tuple[Trace, ...], ...]) -> tuple[Trace, ...]:
+    """Return what is known of the rows of `node`, given what is of those of its inputs.
+
+    Every derivation of a row is as one of the traces says.
+    """
     match node:
         case Scan():
             at = frozenset({node.at})
-            return Trace({f.id: Column(f.id, f.type) for f in node.columns}, at, at)
+            return (Trace({f.id: Column(f.id, f.type) for f in node.columns}, at, at),)
         case Filter() | Sort() | Limit() | Offset():
             return inputs[0]
         case Join():
             return _joined(node.kind, *inputs)
+        case Union():
+            return _either(
+                Trace(_taken(node, ids, known), known.scans, known.present)
+                for ids, branch in zip(node.taken, inputs, strict=True)
+                for known in branch
+            )
         case Project() | Expand() | Generate() | Aggregate() | Window():
-            return _unary(node, *inputs)
+            return tuple(_unary(node, known) for known in inputs[0])
         case _:
-            # A row of a union has but one input's scans in it, and nobody can say whose.
-            return Trace({}, _all(i.scans for i in inputs), frozenset())
+            return (_unknown(known for branch in inputs for known in branch),)
 
 
 def in_scans(expr: Expr, columns: Mapping[int, Expr]) -> Expr | None:
@@ -100,7 +113,15 @@ def _unary(node: Project | Expand | Generate | Aggregate | Window, child: Trace)
             return replace(child, columns=_grouped(columns))
 
 
-def _joined(kind: JoinKind, left: Trace, right: Trace) -> Trace:
+def _joined(
+    kind: JoinKind, left: tuple[Trace, ...], right: tuple[Trace, ...]
+) -> tuple[Trace, ...]:
+    if not kind.pairs and len(right) > 1:
+        right = (_unknown(right),)  # no column of it is handed on
+    return _either(_paired(kind, one, other) for one, other in product(left, right))
+
+
+def _paired(kind: JoinKind, left: Trace, right: Trace) -> Trace:
     scans = left.scans | right.scans
     if kind is JoinKind.LEFT_SEMI:
         return Trace(left.columns, scans, left.present | right.present)
@@ -113,6 +134,22 @@ def _joined(kind: JoinKind, left: Trace, right: Trace) -> Trace:
     if kind.keeps_left:
         rights, present = _of_scans(rights), present - right.scans
     return Trace({**lefts, **rights}, scans, present)
+
+
+def _taken(union: Union, ids: tuple[int | None, ...], known: Trace) -> Mapping[int, Expr]:
+    """Return the columns of a union, as far as known of an input whose columns `ids` they are."""
+    taken = zip(union.columns, ids, strict=True)
+    return {f.id: known.columns[id] for f, id in taken if id is not None and id in known.columns}
+
+
+def _either(known: Iterable[Trace]) -> tuple[Trace, ...]:
+    found = tuple(known)
+    return found if len(found) <= _MOST_WAYS else (_unknown(found),)
+
+
+def _unknown(known: Iterable[Trace]) -> Trace:
+    """Return a trace that tells nothing of rows that may be by any of some."""
+    return Trace({}, frozenset(at for each in known for at in each.scans), frozenset())
 
 
 def _of_scans(columns: Mapping[int, Expr]) -> Mapping[int, Expr]:
@@ -137,6 +174,3 @@ def _told(columns: Iterable[tuple[int, Expr]], child: Trace) -> Mapping[int, Exp
 def _only(ids: set[int], columns: Mapping[int, Expr]) -> Mapping[int, Expr]:
     return {id: expr for id, expr in columns.items() if id in ids}
 
-
-def _all(places: Iterable[frozenset[int]]) -> frozenset[int]:
-    return frozenset(at for scans in places for at in scans)

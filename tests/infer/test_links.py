@@ -66,6 +66,8 @@ A, B, C = (
 (AK, AV, AX), (BK, BV, BX), (CK, CV, CX) = (
     tuple(Column(f.id, f.type) for f in scan.columns) for scan in (A, B, C)
 )
+B2 = Scan(95, 1, "b2", (Field(50, "k", "long"),))
+B2K = Column(50, "long")
 ZERO, ONE = Literal(0, "long"), Literal(1, "long")
 BY_KEY = Compare(Comparison.EQ, AK, BK)
 KINDS = list(JoinKind)
@@ -241,9 +243,39 @@ def test_generated_columns_are_no_rows_but_kept_ones_are() -> None:
     assert not linked(join(A, made, eq(AK, Column(100, "long"))))
 
 
-def test_a_union_may_have_the_row_of_any_input() -> None:
-    both = Union(40, (Field(100, "k", "long"),), ((20,), (30,)), (B, C))
-    assert not linked(join(A, both, eq(AK, Column(100, "long"))))
+def union(*inputs: tuple[Plan, Column], id: int = 100) -> Union:
+    taken = tuple((column.id,) for _, column in inputs)
+    return Union(40, (Field(id, "k", "long"),), taken, tuple(plan for plan, _ in inputs))
+
+
+def test_a_row_of_a_union_is_of_one_input_so_no_row_needs_a_partner_in_all() -> None:
+    both = union((B, BK), (C, CV))
+    found = linked(join(A, both, eq(AK, Column(100, "long"))))
+    assert found == {"b-a": eq(BK, AK), "c-a": eq(CV, AK)}
+    found = linked(join(both, A, eq(AK, Column(100, "long")), JoinKind.LEFT_ANTI))
+    assert found == {"b/a": eq(BK, AK), "c/a": eq(CV, AK)}
+    assert not linked(join(A, both, eq(AK, Column(100, "long")), JoinKind.LEFT_ANTI))
+
+
+def test_what_a_union_is_joined_with_keeps_its_own_links() -> None:
+    both = join(A, union((B, BK), (B2, B2K)), eq(AK, Column(100, "long")))
+    found = linked(join(both, C, eq(AV, CK), at=51))
+    assert found.keys() == {"b-a", "b2-a", "a-c", "c-a"}
+    some = join(A, union((B, BK), (B2, B2K)), eq(AK, Column(100, "long")), JoinKind.LEFT_SEMI)
+    assert linked(join(some, C, eq(AV, CK), at=51)).keys() == found.keys()
+    mixed = join(both, C, eq(Column(100, "long"), CK), at=51)
+    assert linked(mixed).keys() == {"b-a", "b2-a", "b-c", "b2-c"}
+
+
+def test_an_input_that_lacks_the_column_is_joined_with_nothing() -> None:
+    lacking = Union(40, (Field(100, "k", "long"),), ((BK.id,), (None,)), (B, C))
+    assert linked(join(A, lacking, eq(AK, Column(100, "long")))).keys() == {"b-a"}
+
+
+def test_unions_of_many_inputs_are_given_up_together() -> None:
+    copies = [Scan(200 + n, 1, f"b{n}", (Field(1000 + n, "k", "long"),)) for n in range(40)]
+    many = union(*((scan, Column(scan.columns[0].id, "long")) for scan in copies))
+    assert not linked(join(A, many, eq(AK, Column(100, "long"))))
 
 
 def test_an_expression_that_grows_with_every_operator_is_given_up() -> None:
