@@ -39,6 +39,7 @@ from lineage_core.plan.relation import (
     JoinKind,
     Limit,
     Named,
+    Opaque,
     Plan,
     Project,
     Scan,
@@ -177,6 +178,10 @@ def test_computed_columns_and_group_keys_are_told_in_columns_of_the_scans() -> N
 def test_a_random_column_is_nobodys() -> None:
     random = Project(40, named((100, Unknown("rand", (), "long", False))), B)
     assert not linked(join(A, random, eq(AK, Column(100, "long"))))
+
+
+def test_what_an_opaque_operator_gives_is_nobodys() -> None:
+    assert not linked(join(A, Opaque(40, "map", "no IR form", B.columns, (B,)), BY_KEY))
 
 
 def test_a_row_may_be_joined_with_nulls_in_place_of_a_partner() -> None:
