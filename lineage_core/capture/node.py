@@ -63,9 +63,9 @@ class Reading:
         self.expr_ids[id] = expr_id
         return id
 
-    def source(self, leaf: Any) -> tuple[int, Source]:
-        """Return number and identity of the source that a Java leaf reads."""
-        source = identify(leaf, len(self.sources))
+    def source(self, leaf: Any, kind: str) -> tuple[int, Source]:
+        """Return number and identity of the source that a Java leaf of class `kind` reads."""
+        source = identify(leaf, kind, len(self.sources))
         number = self.sources.setdefault(source, len(self.sources))
         self.leaves.append((number, leaf))
         return number, source

@@ -75,7 +75,7 @@ def _subqueries(tree: Tree) -> list[Tree]:
 def _leaf(node: Node) -> Plan:
     if node.name in ("LocalRelation", "Range", "OneRowRelation", "EmptyRelation"):
         return Values(node.at, node.output())
-    number, source = node.reading.source(node.java)
+    number, source = node.reading.source(node.java, node.name)
     columns = node.output()
     scan = Scan(node.at, number, source.dataset, columns)
     if any(column.name == "_metadata" and column.type.startswith("{") for column in columns):

@@ -115,16 +115,16 @@ class Listing:
     partition_columns: int = 0
 
 
-def identify(leaf: Any, number: int) -> Source:
+def identify(leaf: Any, kind: str, number: int) -> Source:
     """Return the dataset that a Java leaf of an optimised plan scans.
 
     Args:
         leaf: any leaf operator; what is not a file relation has no known identity.
+        kind: the name of its class.
         number: makes the name of a source that has none unlike other names.
     """
-    kind = simple_name(leaf)
     if kind != "LogicalRelation":
-        return Source(_table_name(leaf) or f"spark:{kind}/{number}")
+        return Source(_table_name(leaf, kind) or f"spark:{kind}/{number}")
     relation = leaf.relation()
     if simple_name(relation) != "HadoopFsRelation":
         return Source(_jdbc_name(relation) or f"spark:{simple_name(relation)}/{number}")
@@ -152,7 +152,7 @@ def list_files(spark: SparkSession, source: Source, leaf: Any) -> Listing:
     data = column_types(relation.dataSchema())
     partition = column_types(relation.partitionSchema())
     names = {column.name for column in partition}
-    types = [field.dataType() for field in relation.partitionSchema().fields()]
+    types = [field.dataType() for field in relation.partitionSchema().fields()] if names else []
     files = [
         _data_file(status, values)
         for directory in items(relation.location().listFiles(seq(spark, []), seq(spark, [])))
@@ -257,11 +257,11 @@ def _common(roots: tuple[str, ...]) -> str:
     return canonical(f"{scheme}://{shared}")
 
 
-def _table_name(leaf: Any) -> str:
+def _table_name(leaf: Any, kind: str) -> str:
     """Return the name of the table behind a data source v2 relation; empty for anything else."""
-    if not simple_name(leaf).startswith(("DataSourceV2", "StreamingDataSourceV2")):
+    if not kind.startswith(("DataSourceV2", "StreamingDataSourceV2")):
         return ""
-    return table_name(leaf.relation() if simple_name(leaf) == "DataSourceV2ScanRelation" else leaf)
+    return table_name(leaf.relation() if kind == "DataSourceV2ScanRelation" else leaf)
 
 
 def table_name(relation: Any) -> str:
