@@ -17,7 +17,10 @@ Figures of single queries were not published.
 """
 
 NOT_ZERO = (13, 17, 22)
-"""Queries for which more than the lineage is returned here."""
+"""Queries for which more than the lineage is returned here.
+
+In all of them a count or an average decides which rows take part, and sources alone do not tell it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
