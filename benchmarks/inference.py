@@ -15,7 +15,7 @@ from timing import in_turns
 from lineage_core.infer import infer
 from lineage_core.plan.program import StepKind
 from lineage_core.plan.relation import Plan
-from lineage_core.plan.ties import ordered_limits
+from lineage_core.plan.ties import decidable
 from lineage_core.pushdown import Prover
 from lineage_core.verify import decide  # noqa: F401  loads the solver
 from lineage_core.verify.memory import Memory
@@ -29,7 +29,7 @@ def measure(plan: Plan, rounds: int) -> dict[str, Any]:
         infer(
             plan,
             ways=(StepKind.COMPUTED, StepKind.SAVED),
-            decided=ordered_limits(plan),
+            decided=decidable(plan),
             prove=prove,
         )
 

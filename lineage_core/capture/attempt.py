@@ -31,7 +31,7 @@ from lineage_core.infer import COMPUTE, infer
 from lineage_core.plan.program import LineageProgram, Step, StepKind
 from lineage_core.plan.relation import Plan
 from lineage_core.plan.repeat import unrepeatable
-from lineage_core.plan.ties import ordered_limits
+from lineage_core.plan.ties import decidable
 from lineage_core.plan.traverse import nodes
 from lineage_core.snapshot import ColumnType, Snapshot
 from lineage_core.store.manifest import Artifact, Materialize, OutputRecord, Timing
@@ -184,7 +184,7 @@ class Attempt:
                 ways=_WAYS[self.wish],
                 savable=self._savable(captured),
                 formats=dict(enumerate(source.format for source in captured.sources)),
-                decided=ordered_limits(captured.plan),
+                decided=decidable(captured.plan),
                 sizes=sizes(
                     lambda: preorder(self.spark, captured.java),
                     lambda: self.observed(name, captured.plan)

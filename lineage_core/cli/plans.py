@@ -17,6 +17,7 @@ from lineage_core.cli.settings import Settings
 from lineage_core.cli.tasks import TaskName, task_options
 from lineage_core.datasets import display
 from lineage_core.errors import AmbiguousError, NotFoundError, UncapturedError
+from lineage_core.plan.positions import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +130,8 @@ def _of_output(output: OutputRecord, run: str, strategy: str) -> Explained:
         raise UncapturedError(f"{display(output.dataset)}: {output.uncaptured}")
     if strategy == "saved":
         program, artifacts = output.program, output.artifacts
-        return Explained(output.plan, program, strategy, artifacts=artifacts, run=run)
+        plan = numbered(output.plan, program.numbered)
+        return Explained(plan, program, strategy, artifacts=artifacts, run=run)
     formats = {number: source.format for number, source in enumerate(output.inputs)}
     return replace(_inferred(output.plan, formats, strategy, output.dataset), run=run)
 
@@ -148,10 +150,11 @@ def _of_query(sql: str, tables: Mapping[str, str], strategy: str | None) -> Expl
 def _inferred(plan: Plan, formats: Mapping[int, str], strategy: str, name: str) -> Explained:
     """Return the program that answers of a strategy are evaluated by, where no rows tie."""
     from lineage_core.infer import infer, link
-    from lineage_core.plan.ties import ordered_limits
+    from lineage_core.plan.ties import decidable, numbering
 
     if strategy == "iterative":
         program, links = link(plan, infer(plan, ways=(), formats=formats, name=name))
         return Explained(plan, program, strategy, links)
-    program = infer(plan, formats=formats, decided=ordered_limits(plan), name=name)
-    return Explained(plan, program, strategy)
+    decided = decidable(plan) | numbering(plan)
+    program = infer(plan, formats=formats, decided=decided, name=name)
+    return Explained(numbered(plan, program.numbered), program, strategy)

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 
 from lineage_core.infer.block import hidden, joins, rids, unpaired
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison, Expr, conj, conjuncts, same
+from lineage_core.plan.positions import numberings
 from lineage_core.plan.program import StepKind
 from lineage_core.plan.prune import prune
-from lineage_core.plan.relation import Field, Limit, Offset, Plan, Scan, children, output
+from lineage_core.plan.relation import Field, Limit, Offset, Plan, Scan, Window, children, output
 from lineage_core.plan.repeat import uncomputable, unrepeatable
 from lineage_core.plan.traverse import column_ids, nodes
 from lineage_core.plan.types import is_comparable
@@ -101,9 +102,10 @@ def _cannot_compute(
 
 
 def _assumed(needed: Plan, decided: frozenset[int]) -> frozenset[int]:
-    """Return those of the decided limits that the plan itself does not decide."""
-    limits = {node.at for node in nodes(needed) if isinstance(node, Limit | Offset)} & decided
-    return frozenset(at for at in limits if unrepeatable(needed, limits - {at}))
+    """Return those of the decided places that the plan itself does not decide."""
+    places = {n.at for n in nodes(needed) if isinstance(n, Limit | Offset | Window)} & decided
+    assumed = {at for at in places if unrepeatable(needed, places - {at})}
+    return frozenset(assumed - numberings(needed))
 
 
 def _choices(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from lineage_core.infer.cut import Cut
 from lineage_core.infer.place import Candidate, Placer, Sizes
 from lineage_core.plan.expr import TRUE, Anchor, Column, Expr, conj, conjuncts, same
+from lineage_core.plan.positions import counting, numbered, numberings, tells_apart
 from lineage_core.plan.program import LineageProgram, Placement, Step, StepKind
 from lineage_core.plan.relation import (
     Field,
@@ -23,13 +24,15 @@ from lineage_core.plan.relation import (
     Plan,
     Scan,
     Values,
+    Window,
     children,
     output,
     place,
     rid_field,
 )
-from lineage_core.plan.ties import as_filter
-from lineage_core.plan.traverse import anchor_ids, column_ids
+from lineage_core.plan.repeat import uncomputable, unrepeatable
+from lineage_core.plan.ties import as_filter, ordered_limits, tie_question
+from lineage_core.plan.traverse import anchor_ids, column_ids, nodes
 from lineage_core.plan.types import is_comparable
 from lineage_core.plan.unique import keys
 from lineage_core.pushdown import Exact, Outcome, Prover, Refused, always_from, push
@@ -91,8 +94,8 @@ def infer(
         savable: whether the output of an operator can be saved.
         formats: the format of each source, by number: only `parquet` has rids, and nothing can be
             read again where it is not known (empty). All are Parquet by default.
-        decided: places of limits at whose boundary no rows are assumed to tie, as far as that helps
-            (`plan.ties`); the program says which it assumed.
+        decided: places of limits and windows where no rows are assumed to tie, as far as that
+            helps (`plan.ties`); the program says which it assumed.
         sizes: what intermediates are thought to take; without, one is saved where it is needed.
         name: name of the target.
         prove: the prover; z3 by default (loaded only here: not every reader of programs needs it).
@@ -101,12 +104,17 @@ def infer(
         from lineage_core.verify import prove as prove_with_z3
 
         prove = prove_with_z3
+    asked = _askable(plan, decided, formats) if StepKind.COMPUTED in ways else frozenset()
+    counted = counting(plan) & asked
+    told = {at for at in counted if tells_apart(plan, at)}
+    plan = numbered(plan, counted)
+    known = ordered_limits(plan) & decided | asked | numberings(plan)
     target = output(plan)
     steps = [Step(StepKind.TARGET, -1, TRUE, target, plan.at, name)]
     compared = [f for f in target if is_comparable(f.type)]
     row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in compared)
     inference = _Inference(
-        Placer(ways, savable, formats, decided, sizes, prove), decided, prove, steps
+        Placer(ways, savable, formats, known, sizes, prove), known, prove, steps
     )
     inference.run(_Frame(plan, 0, row, (), True))
     steps = inference.steps
@@ -115,8 +123,29 @@ def infer(
             replace(s, superset=(blur, *s.superset)) if s.kind is StepKind.SOURCE else s
             for s in steps
         ]
-    assumed, placements = inference.assumed, inference.placements
-    return _project(LineageProgram(tuple(steps), tuple(sorted(assumed)), tuple(placements)))
+    assumed = inference.assumed | (counted - told)
+    return _project(
+        LineageProgram(
+            tuple(steps),
+            tuple(sorted(assumed)),
+            tuple(inference.placements),
+            tuple(sorted(counted)),
+        )
+    )
+
+
+def _askable(
+    plan: Plan, decided: frozenset[int], formats: Mapping[int, str] | None
+) -> frozenset[int]:
+    """Return the decided windows of which can be asked whether rows tie in their order."""
+    found = set()
+    for at in {node.at for node in nodes(plan) if isinstance(node, Window)} & decided:
+        asked, _ = tie_question(plan, at)
+        scans = (scan for scan in nodes(asked) if isinstance(scan, Scan))
+        known = formats is None or all(formats[scan.source] for scan in scans)
+        if known and not uncomputable(asked) and not unrepeatable(asked):
+            found.add(at)
+    return frozenset(found)
 
 
 def _blur(plan: Plan, compared: list[Field]) -> str:

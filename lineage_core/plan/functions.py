@@ -102,8 +102,12 @@ AGGREGATES = frozenset(
 )
 """The aggregate functions that can be computed again, in Spark's meaning; of frames too."""
 
+POSITION = "position"
+"""The number of a row in the order of its window; of plans that `plan.positions` made."""
+
 RANKINGS = frozenset(
     {
+        POSITION,
         "row_number",
         "rank",
         "dense_rank",

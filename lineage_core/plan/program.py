@@ -98,14 +98,17 @@ class LineageProgram:
     """The lineage relations of one output, one per source occurrence.
 
     Steps come in such an order that an anchor precedes what hangs from it; `steps[0]` is the
-    target. `assumed` are the places of the limits at whose boundary no rows may tie for the program
-    to hold (`plan.ties`); whoever evaluates it has to see to that. `placements` tell of each
-    intermediate why it is had where it is.
+    target. `assumed` are the places of the limits at whose boundary, and of the windows in whose
+    order, no rows may tie for the program to hold (`plan.ties`); whoever evaluates it has to see to
+    that. `placements` tell of each intermediate why it is had where it is. `numbered` are the
+    places of the windows whose rows are numbered in the plan that the steps refer to
+    (`plan.positions`).
     """
 
     steps: tuple[Step, ...]
     assumed: tuple[int, ...] = ()
     placements: tuple[Placement, ...] = ()
+    numbered: tuple[int, ...] = ()
 
     @property
     def target(self) -> Step:

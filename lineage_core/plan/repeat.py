@@ -54,9 +54,10 @@ _BY_FLOATS = 11
 def unrepeatable(plan: Plan, decided: Collection[int] = ()) -> str:
     """Return why computing `plan` twice may give different rows; empty if it cannot.
 
-    `decided` are the places of limits at whose boundary no rows tie.
+    `decided` are the places of limits at whose boundary no rows tie, and of windows in whose order
+    none do.
     """
-    return _first(plan, lambda node: "" if _is_limit(node, decided) else _varies(node))
+    return _first(plan, lambda node: "" if _is_decided(node, decided) else _varies(node))
 
 
 def uncomputable(plan: Plan) -> str:
@@ -72,8 +73,8 @@ def _first(plan: Plan, why: Callable[[Plan], str]) -> str:
     return next((reason for node in nodes(plan) if (reason := why(node))), "")
 
 
-def _is_limit(node: Plan, places: Collection[int]) -> bool:
-    return isinstance(node, Limit | Offset) and node.at in places
+def _is_decided(node: Plan, places: Collection[int]) -> bool:
+    return isinstance(node, Limit | Offset | Window) and node.at in places
 
 
 def _varies(node: Plan) -> str:

@@ -1,8 +1,9 @@
-"""Ties: whether the order of rows decides which of them a limit keeps.
+"""Ties: whether the order of rows decides which of them a limit keeps, or a frame counts.
 
 A limit over a sort keeps rows by their order. Where rows tie at its boundary, which of them it kept
 is nobody's to know. Where none tie there, which the data shows but a plan cannot, a row is kept for
-the values it is ordered by, and the limit is a filter on these values.
+the values it is ordered by, and the limit is a filter on these values. Likewise, a frame that
+counts rows is known where no two rows of a partition tie in the window's order.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from lineage_core.plan.expr import (
     Unknown,
     WindowCall,
 )
+from lineage_core.plan.positions import counting
 from lineage_core.plan.prune import prune
 from lineage_core.plan.relation import (
     Aggregate,
@@ -39,6 +41,19 @@ COUNT = 0
 """Id of the one column of a tie question."""
 
 _RANK = 1 << 40
+_COUNT = AggregateCall("count", (Literal(1, "integer"),), "long", False, None)
+
+
+def decidable(plan: Plan) -> frozenset[int]:
+    """Return the places of the operators of which it is known what they take if no rows tie."""
+    return ordered_limits(plan) | counting(plan)
+
+
+def numbering(plan: Plan) -> frozenset[int]:
+    """Return the places of the windows that give the same values again if no rows tie."""
+    windows = (node for node in nodes(plan) if isinstance(node, Window) and node.order)
+    named = ((node.at, getattr(c.expr, "name", "")) for node in windows for c in node.columns)
+    return frozenset(at for at, name in named if name in ("row_number", "ntile"))
 
 
 def ordered_limits(plan: Plan) -> frozenset[int]:
@@ -55,21 +70,39 @@ def as_filter(limit: Limit | Offset) -> Filter:
 
 
 def tie_question(plan: Plan, place: int) -> tuple[Plan, int]:
-    """Return a plan that counts the rows up to the boundary of the limit at `place`, and its count.
+    """Return a plan that counts rows, and how many there are if none tie at `place`; else more.
 
-    No rows tie at the boundary if no more are counted than the limit counts.
+    It counts the rows up to the boundary of a limit, or the order values of a window that several
+    rows of a partition have.
     """
-    limit = next(n for n in nodes(plan) if isinstance(n, Limit | Offset) and n.at == place)
+    asked = (n for n in nodes(plan) if isinstance(n, Limit | Offset | Window) and n.at == place)
+    match next(asked):
+        case Window() as window:
+            return _tied_in(window), 0
+        case limit:
+            return _up_to(limit), limit.count
+
+
+def _tied_in(window: Window) -> Plan:
+    keys = (*window.partition, *(key.expr for key in window.order))
+    groups = Aggregate(window.at, keys, (Named(_RANK, "rows", _COUNT, "long"),), window.child)
+    several = Compare(Comparison.GT, Column(_RANK, "long"), Literal(1, "long"))
+    return _total(Filter(window.at, several, groups))
+
+
+def _up_to(limit: Limit | Offset) -> Plan:
     child, keys = _ordered(limit)
     rank = WindowCall("rank", (), "integer", Frame(FrameUnit.ROWS, None, Literal(0, "integer")))
-    ranked = Window(place, (), keys, (Named(_RANK, "rank", rank, "integer"),), child)
+    ranked = Window(limit.at, (), keys, (Named(_RANK, "rank", rank, "integer"),), child)
     within = Compare(
         Comparison.LE, Column(_RANK, "integer"), Literal(limit.count, "integer")
     )
-    kept = Filter(place, within, ranked)
-    count = AggregateCall("count", (Literal(1, "integer"),), "long", False, None)
-    total = Aggregate(place, (), (Named(COUNT, "count", count, "long"),), kept)
-    return prune(total, {COUNT}), limit.count
+    return _total(Filter(limit.at, within, ranked))
+
+
+def _total(rows: Plan) -> Plan:
+    total = Aggregate(rows.at, (), (Named(COUNT, "count", _COUNT, "long"),), rows)
+    return prune(total, {COUNT})
 
 
 def _ordered(limit: Limit | Offset) -> tuple[Plan, tuple[SortKey, ...]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lineage_core.plan.expr import Column
+from lineage_core.plan.expr import Column, WindowCall
+from lineage_core.plan.functions import POSITION
 from lineage_core.plan.relation import (
     Aggregate,
     Filter,
@@ -31,8 +32,10 @@ def _keys(plan: Plan, inputs: tuple[Keys, ...]) -> Keys:
     match plan:
         case Scan():
             return tuple(frozenset((f.id,)) for f in plan.columns if is_rid(f.id))
-        case Filter() | Sort() | Window() | Offset():
+        case Filter() | Sort() | Offset():
             return inputs[0]
+        case Window():
+            return (*inputs[0], *_numbered(plan))
         case Limit():
             return (frozenset(),) if plan.count <= 1 else inputs[0]
         case Project():
@@ -51,3 +54,16 @@ def _keys(plan: Plan, inputs: tuple[Keys, ...]) -> Keys:
             return tuple(a | b for a in left for b in right) if plan.kind.pairs else left
         case _:
             return ()
+
+
+def _numbered(window: Window) -> Keys:
+    """Return the key that rows numbered by partition have."""
+    partition = {key.id for key in window.partition if isinstance(key, Column)}
+    if len(partition) < len(window.partition):
+        return ()
+    made = ((column.id, column.expr) for column in window.columns)
+    return tuple(
+        frozenset((*partition, id))
+        for id, call in made
+        if isinstance(call, WindowCall) and call.name == POSITION
+    )

@@ -27,6 +27,7 @@ from lineage_core.plan.expr import (
     WindowCall,
     conjuncts,
 )
+from lineage_core.plan.functions import RANKINGS
 from lineage_core.plan.relation import (
     Aggregate,
     Expand,
@@ -339,7 +340,7 @@ def _unneeded(known: _Known, condition: Expr) -> Mapping[int, Uses]:
 _Manner: TypeAlias = frozenset[Role]
 """How a value enters: one direct role, or some indirect ones."""
 
-_RANKING = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"})
+_RANKING = RANKINGS - {"lag", "lead"}
 _PICKING = frozenset({"lag", "lead", "nth_value"})
 """Window functions that hand on the value of a single row."""
 

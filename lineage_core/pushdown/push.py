@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from lineage_core.plan.expr import FALSE, TRUE, Expr, FrameUnit, WindowCall, conjuncts
+from lineage_core.plan.positions import over_partitions
 from lineage_core.plan.present import present
 from lineage_core.plan.relation import (
     Aggregate,
@@ -119,6 +120,7 @@ def reduce(node: Plan, predicate: Expr, prove: Prover) -> tuple[Expr, ...]:
     `Op'(K(Z))`: no predicate has to be applied between operators, only to the sources in the end.
     Equality is that of bags (`verify.prove`).
     """
+    node = over_partitions(node)
     rule = _rule(node)
     if rule is None:
         return tuple(TRUE for _ in children(node))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage_core.errors import UnsupportedError
-from lineage_core.plan.expr import AggregateCall, Frame, FrameUnit, Literal, WindowCall
+from lineage_core.plan.expr import AggregateCall, Expr, Frame, FrameUnit, Literal, WindowCall
 from lineage_core.plan.functions import RANKINGS
 from lineage_core.plan.relation import Named, SortKey, Window, place
 from lineage_core.query.compile import Clause, Dialect, Resolve, Sql, compile_expr, literal
@@ -56,8 +56,14 @@ def _built(
             f"the {dialect.engine} engine does not have function {call.name} in Spark's meaning",
             hint="ask with engine='spark'",
         )
-    args = [compile_expr(arg, resolve, dialect) for arg in call.args]
+    args = [_argument(arg, resolve, dialect) for arg in call.args]
     return function(call, args, clause)
+
+
+def _argument(arg: Expr, resolve: Resolve, dialect: Dialect) -> Sql:
+    # A null may have no type of its own, as what `lag` gives where there is no row.
+    is_null = isinstance(arg, Literal) and arg.value is None
+    return exp.null() if is_null else compile_expr(arg, resolve, dialect)
 
 
 def _filtered(call: AggregateCall | WindowCall, resolve: Resolve, dialect: Dialect) -> Clause:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from lineage_core.errors import AmbiguousError, CorruptError, NotFoundError, UncapturedError
 from lineage_core.infer.links import Link
+from lineage_core.plan.positions import numbered
 from lineage_core.plan.program import LineageProgram, Step, StepKind
 from lineage_core.plan.prune import prune
 from lineage_core.plan.relation import Field, Plan, Scan, is_rid
@@ -82,7 +83,8 @@ def bind(
             hint="run the job again under capture, or ask about another run (row-lineage runs)",
         )
     steps = list(enumerate(program.steps))
-    computed = {n: _computed(output, s) for n, s in steps if s.kind is StepKind.COMPUTED}
+    plan = output.plan and numbered(output.plan, program.numbered)
+    computed = {n: _computed(output, plan, s) for n, s in steps if s.kind is StepKind.COMPUTED}
     snapshots = {n: _snapshot(output, n, s, uri) for n, s in steps if n not in computed}
     ordinals = tuple(
         {f.id: i for i, f in enumerate(step.columns)}
@@ -112,10 +114,10 @@ def _input(output: OutputRecord, source: int) -> Snapshot:
     return output.inputs[source]
 
 
-def _computed(output: OutputRecord, step: Step) -> Computed:
+def _computed(output: OutputRecord, plan: Plan | None, step: Step) -> Computed:
     """Return how the step's rows are computed from the recorded plan."""
     # Of operators at one place, the last is Spark's own: the others only rename its columns.
-    found = [node for node in nodes(output.plan) if node.at == step.at] if output.plan else []
+    found = [node for node in nodes(plan) if node.at == step.at] if plan else []
     if not found:
         raise CorruptError(f"the plan of {output.dataset} has no {step.name}")
     ids = {f.id for f in step.columns}

@@ -8,7 +8,7 @@ has no intermediates at all.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from enum import StrEnum
 from threading import Lock
@@ -17,7 +17,7 @@ from lineage_core.errors import NotFoundError, UnsupportedError
 from lineage_core.infer import COMPUTE, infer, link
 from lineage_core.plan.program import LineageProgram, StepKind
 from lineage_core.plan.relation import Limit, Plan, Project
-from lineage_core.plan.ties import ordered_limits, tie_question
+from lineage_core.plan.ties import decidable, numbering, tie_question
 from lineage_core.query.relations import Computed, Relations, bind, compute
 from lineage_core.store.manifest import OutputRecord
 
@@ -105,17 +105,22 @@ class Programs:
     def _found(
         self, output: OutputRecord, strategy: Strategy, count: Callable[[Computed], int]
     ) -> Relations:
-        found = _relations(output, self._uri, strategy)
-        if all(_holds(output, place, count) for place in found.program.assumed):
-            return found
-        # Which rows a limit kept is not to be known: without that, less is exact, but nothing
-        # wrong.
-        assert output.plan is not None
-        return bind(output, self._uri, _inferred(output, output.plan, COMPUTE, frozenset()))
+        """Return the first of the programs that are exact for most sources."""
+        best: Relations | None = None
+        for found in _programs(output, self._uri, strategy):
+            blurred = _blurred(found.program)
+            if best is not None and blurred >= _blurred(best.program):
+                continue
+            if all(_holds(output, place, count) for place in found.program.assumed):
+                best = found
+                if not blurred:
+                    break
+        assert best is not None, "the last one assumes nothing"
+        return best
 
 
 def _holds(output: OutputRecord, place: int, count: Callable[[Computed], int]) -> bool:
-    """Whether no rows tie at the boundary of the limit at `place`."""
+    """Whether no rows tie at the boundary of the limit, or in the order of the window, there."""
     assert output.plan is not None
     top = output.plan
     while isinstance(top, Project):
@@ -126,26 +131,30 @@ def _holds(output: OutputRecord, place: int, count: Callable[[Computed], int]) -
     return count(compute(output, plan)) <= boundary
 
 
-def _relations(
+def _programs(
     output: OutputRecord, uri: Callable[[str], str], strategy: Strategy
-) -> Relations:
+) -> Iterator[Relations]:
+    """Yield what a strategy may be evaluated over; the last one holds for any data."""
     recorded = bind(output, uri)
-    if strategy is Strategy.SAVED:
-        return recorded
-    if strategy is Strategy.AUTO and (output.plan is None or not _blurred(recorded.program)):
-        return recorded
-    if output.plan is None:
+    plan = output.plan
+    if strategy in (Strategy.AUTO, Strategy.SAVED):
+        yield recorded
+        if plan is None or (strategy is Strategy.SAVED and not recorded.program.assumed):
+            return
+    if plan is None:
         raise UnsupportedError(
             f"the plan that wrote {output.dataset} was not recorded, so nothing can be inferred",
             hint="use strategy='saved'",
         )
     if strategy is Strategy.ITERATIVE:
-        program, links = link(output.plan, _inferred(output, output.plan, (), frozenset()))
-        return replace(bind(output, uri, program), links=links)
-    inferred = _inferred(output, output.plan, COMPUTE, ordered_limits(output.plan))
-    if strategy is Strategy.AUTO and _blurred(inferred) >= _blurred(recorded.program):
-        return recorded
-    return bind(output, uri, inferred)
+        program, links = link(plan, _inferred(output, plan, (), frozenset()))
+        yield replace(bind(output, uri, program), links=links)
+        return
+    if strategy is not Strategy.SAVED:
+        decided = decidable(plan) | numbering(plan)
+        yield bind(output, uri, _inferred(output, plan, COMPUTE, decided))
+    # What a limit or a frame took where rows tie is not to be known: this says so.
+    yield bind(output, uri, _inferred(output, plan, COMPUTE, frozenset()))
 
 
 def _inferred(

@@ -51,7 +51,7 @@ from lineage_core.plan.relation import (
     SortKey,
     output,
 )
-from lineage_core.plan.ties import ordered_limits
+from lineage_core.plan.ties import decidable
 from lineage_core.plan.traverse import nodes
 from lineage_core.snapshot import DataFile, Snapshot
 from lineage_core.store.manifest import Artifact, Materialize
@@ -91,7 +91,7 @@ def squeezed(text: str) -> str:
 
 
 def replayed(plan: Plan, name: str = "file:///data/out") -> Explained:
-    program = infer(plan, decided=ordered_limits(plan), name=name)
+    program = infer(plan, decided=decidable(plan), name=name)
     return Explained(plan, program, "replay")
 
 

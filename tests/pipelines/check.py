@@ -19,7 +19,7 @@ from lineage_core.errors import UnsupportedError
 from lineage_core.infer import infer
 from lineage_core.plan.program import LineageProgram, StepKind
 from lineage_core.plan.relation import Join, Plan, children
-from lineage_core.plan.ties import ordered_limits
+from lineage_core.plan.ties import decidable
 from lineage_core.query.answer import Answer, Precision, SourceAnswer
 from tests.pipelines.lake import Lake, Written
 from tests.pipelines.pipeline import Pipeline
@@ -33,7 +33,7 @@ _OWN_FAULT = "cannot answer this"
 def programs(plan: Plan) -> Mapping[str, LineageProgram]:
     """Return the programs that runs of a plan may record, by how they have intermediates."""
     ways = {"saved": (StepKind.SAVED,), "either": (StepKind.COMPUTED, StepKind.SAVED)}
-    decided = ordered_limits(plan)
+    decided = decidable(plan)
     return {name: infer(plan, ways=kinds, decided=decided) for name, kinds in ways.items()}
 
 

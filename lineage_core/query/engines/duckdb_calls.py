@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from lineage_core.errors import UnsupportedError
 from lineage_core.plan.expr import AggregateCall, DataType, Expr, Literal, WindowCall, data_type
+from lineage_core.plan.functions import POSITION
 from lineage_core.plan.relation import Generate, place
 from lineage_core.query.compile import Clause, GroupFunction, Sql, call
 from lineage_core.query.engines import duckdb_decimals as decimals
@@ -160,6 +161,7 @@ WINDOW_FUNCTIONS: dict[str, GroupFunction] = {
         name: _of_window(name)
         for name in ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile")
     },
+    POSITION: lambda expr, _, clause: _of_window("row_number")(expr, (), clause),
     "lag": _pick("lag"),
     "lead": _pick("lead"),
     "first": _pick("first_value"),

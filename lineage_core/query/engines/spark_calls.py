@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from lineage_core.errors import UnsupportedError
 from lineage_core.plan.expr import AggregateCall, Expr, WindowCall
-from lineage_core.plan.functions import AGGREGATES, GENERATORS, WINDOWS
+from lineage_core.plan.functions import AGGREGATES, GENERATORS, POSITION, WINDOWS
 from lineage_core.plan.relation import Generate, place
 from lineage_core.query.compile import Clause, GroupFunction, Sql, call
 
@@ -31,7 +31,8 @@ def _function(name: str) -> GroupFunction:
 
 AGGREGATE_FUNCTIONS = {name: _function(_TRY.get(name, name)) for name in AGGREGATES}
 
-WINDOW_FUNCTIONS = {name: _function(name) for name in WINDOWS}
+WINDOW_FUNCTIONS = {name: _function(name) for name in WINDOWS - {POSITION}}
+WINDOW_FUNCTIONS[POSITION] = lambda expr, _, clause: _function("row_number")(expr, (), clause)
 
 
 def distance(_: Expr, sql: Sql) -> Sql:
