@@ -16,7 +16,7 @@ from lineage_core.cli.output import Format, Target, emit
 from lineage_core.cli.parameters import assignments, moment
 from lineage_core.cli.screen import progress
 from lineage_core.cli.settings import Settings
-from lineage_core.errors import LineageError, MissingExtraError, NotFoundError
+from lineage_core.errors import LineageError, MissingExtraError, NotFoundError, PredicateError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -129,8 +129,19 @@ def _of_sql(
 ) -> dict[str, DataFrame | str]:
     from lineage_core.capture.statement import name
 
+    sql = _text(script)
     name(spark, tables)
-    return {output: script.read_text(encoding="utf-8")}
+    return {output: sql}
+
+
+def _text(script: Path) -> str:
+    try:
+        return script.read_text(encoding="utf-8-sig")  # Spark reads no byte order mark
+    except UnicodeDecodeError as error:
+        raise PredicateError(
+            f"the file {script} is not UTF-8 text: byte {error.start + 1} of it is not",
+            hint="save the query in UTF-8",
+        ) from None
 
 
 def _of_function(
