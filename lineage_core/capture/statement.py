@@ -13,7 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from lineage_core.capture.writes import analyse
 from lineage_core.errors import PredicateError
-from lineage_core.execute.jvm import LOGICAL, preorder
+from lineage_core.execute.jvm import LOGICAL, preorder, simple_name
+
+_COMMAND = f"{LOGICAL}.Command"
 
 _ECHO = "SQLQueryContextLogger"
 """PySpark's logger of what is wrong with a query, the text of the exception once more."""
@@ -61,10 +63,16 @@ def plan(spark: SparkSession, sql: str) -> DataFrame:
         return spark.sql(sql)
 
 
+_RUN_WHEN_ANALYSED = frozenset({"UnresolvedExecuteImmediate"})
+"""Statements that are no commands to Spark's parser, whose analysis runs what they hold."""
+
+
 def _commands(spark: SparkSession, java: Any) -> bool:
     gateway = spark.sparkContext._gateway
-    nodes = preorder(spark, java)
-    return any(is_instance_of(gateway, node, f"{LOGICAL}.Command") for node in nodes)
+    return any(
+        simple_name(node) in _RUN_WHEN_ANALYSED or is_instance_of(gateway, node, _COMMAND)
+        for node in preorder(spark, java)
+    )
 
 
 @contextmanager
