@@ -16,6 +16,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_core.capture.domains import marked
 from lineage_core.capture.node import Node, Reading, Tree
 from lineage_core.capture.operators import read_node
 from lineage_core.capture.optimise import optimise
@@ -53,7 +54,7 @@ def read_dataframe(df: DataFrame) -> CapturedPlan:
 def read_plan(spark: SparkSession, optimised: Any) -> CapturedPlan:
     """Return the IR of the Java `LogicalPlan` that `optimise` gave."""
     reading = Reading(spark, lambda java: _Reader(java, reading).plan())
-    plan = _Reader(optimised, reading).plan()
+    plan = marked(_Reader(optimised, reading).plan(), reading.expr_ids)
     return CapturedPlan(
         plan, tuple(reading.sources), tuple(reading.leaves), reading.expr_ids, optimised
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from lineage_core.infer.block import hidden, joins, rids, unpaired
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison, Expr, conj, conjuncts, same
-from lineage_core.plan.positions import numberings
+from lineage_core.plan.positions import is_number, numberings, numbers
 from lineage_core.plan.program import StepKind
 from lineage_core.plan.prune import prune
 from lineage_core.plan.relation import Field, Limit, Offset, Plan, Scan, Window, children, output
@@ -71,10 +71,14 @@ def cut(
     """
     keys = hidden(node) | (hidden(below) if below is not None else {})
     computed = kind is StepKind.COMPUTED
+    if not computed and numbers(node):
+        return None
     carried = {**rids(node, formats), **unpaired(node)} if computed else {}
     widened = widen(node, keys.keys() | carried.keys())
     found = None
     for columns in _choices(widened, predicate, keys, carried):
+        if not computed and any(is_number(f.id) for f in columns):
+            continue  # no plan of Spark's offers it
         needed = prune(widened, {f.id for f in columns})
         if computed and _cannot_compute(needed, formats, decided):
             continue

@@ -18,6 +18,7 @@ from lineage_core.plan.expr import TRUE, Anchor, Column, Expr, conj, conjuncts, 
 from lineage_core.plan.positions import counting, numbered, numberings, tells_apart
 from lineage_core.plan.program import LineageProgram, Placement, Step, StepKind
 from lineage_core.plan.relation import (
+    Aggregate,
     Field,
     Limit,
     Offset,
@@ -199,6 +200,8 @@ class _Inference:
                 case Scan() as scan:
                     self.steps.append(_source(scan, frame))
                 case Values():
+                    pass
+                case Aggregate(domain=True):
                     pass
                 case _:
                     self._push(frame)

@@ -144,7 +144,11 @@ class _Linker:
             pair = tuple(sorted(self._scans(told))) if told is not None else ()
             if told is not None and len(pair) == 2:
                 by_pair[pair].append(told)
-        return {pair: parts for pair, parts in by_pair.items() if self._equate(parts)}
+        return {
+            pair: parts
+            for pair, parts in by_pair.items()
+            if self._at.keys() >= set(pair) and self._equate(parts)
+        }
 
     def _excluding(self, join: Join, left: Trace, right: Trace) -> Iterator[Link]:
         """Yield the link of an anti join whose right input is one source, read as it is."""
@@ -155,7 +159,8 @@ class _Linker:
             return
         parts = [self._implying(part) for part in told if part is not None]
         scans = {at for part in parts for at in self._scans(part)} - right.scans
-        if len(scans) == 1 and self._equate(parts):
+        sources = self._at.keys() >= scans | right.scans  # all but what domains are made of
+        if sources and len(scans) == 1 and self._equate(parts):
             (theirs,) = right.scans
             yield self._link(scans.pop(), theirs, [*parts, *kept], excludes=True)
 

@@ -79,6 +79,11 @@ def numberings(plan: Plan) -> frozenset[int]:
     return frozenset(node.at for node in nodes(plan) if numbers(node))
 
 
+def is_number(id: int) -> bool:
+    """Whether a column is one of the numbers that only numbered plans have."""
+    return id >= _FIRST_ID
+
+
 def numbers(node: Plan) -> bool:
     """Whether an operator numbers rows: a window made by `numbered`."""
     return isinstance(node, Window) and any(_is_position(column.expr) for column in node.columns)

@@ -152,13 +152,16 @@ class Union:
 class Aggregate:
     """One row per distinct value of `keys` (one row in all without keys), holding `columns`.
 
-    Each of `columns` is an expression over `keys` and aggregate calls.
+    Each of `columns` is an expression over `keys` and aggregate calls. A `domain` only hands on the
+    values that outer rows ask a correlated subquery about: an outer row is made of itself and of
+    the subquery's rows, not of other outer rows that ask the same, so a domain has no lineage.
     """
 
     at: int
     keys: tuple[Expr, ...]
     columns: tuple[Named, ...]
     child: Plan
+    domain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lineage_core as lc
@@ -87,3 +90,25 @@ def test_char_columns_compare_as_spark_pads_them(spark: SparkSession, tmp_path: 
             assert set(source.to_arrow(["id"]).column("id").to_pylist()) == wanted, condition
     finally:
         spark.sql("drop table lineage_chars")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_rows_by_timestamps_without_zone_are_found_in_any_zone(
+    spark: SparkSession, tmp_path: Path, engine: str
+) -> None:
+    """02:30 on the night when clocks change is a time like any other, where there is no zone."""
+    values = [datetime(2026, 3, 29, 2, 30), datetime(1, 1, 1), datetime(2026, 10, 25, 2, 30)]
+    table = pa.table({"id": [1, 2, 3], "n": pa.array(values, pa.timestamp("us"))})
+    pq.write_table(table, tmp_path / "in.parquet")
+    before = str(spark.conf.get("spark.sql.session.timeZone"))
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Copenhagen")
+    try:
+        store = lc.open_store(str(tmp_path / "store"))
+        with store.capture(spark, job="copy"):
+            spark.read.parquet(str(tmp_path / "in.parquet")).write.parquet(str(tmp_path / "out"))
+        for id, moment in zip([1, 2, 3], values, strict=True):
+            answer = store.backward(str(tmp_path / "out"), rows=[{"n": moment}], engine=engine)
+            (source,) = answer.sources
+            assert source.to_arrow(["id"]).column("id").to_pylist() == [id]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)

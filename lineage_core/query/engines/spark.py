@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
@@ -78,7 +79,9 @@ class SparkEngine:
 
     def run(self, query: exp.Query, tables: Mapping[str, pa.Table]) -> pa.Table:
         for name, table in tables.items():
-            self._session.createDataFrame(table).createOrReplaceTempView(name)
+            # Unless told, Spark takes timestamps without a zone for some of its session's zone.
+            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+            self._session.createDataFrame(table, schema).createOrReplaceTempView(name)
             self._views.append(name)
         try:
             return self._session.sql(query.sql("spark", identify=True)).toArrow()
