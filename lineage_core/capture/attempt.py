@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from lineage_core.capture import outputs, sources
 from lineage_core.capture.catalyst import CapturedPlan, read_plan
 from lineage_core.capture.optimise import optimise
-from lineage_core.capture.writes import Write, analyse, describe, named
+from lineage_core.capture.writes import UNKNOWN, Write, analyse, describe, named
 from lineage_core.errors import LineageError, UnsupportedError
 from lineage_core.execute import choose, defer, inject, saved
 from lineage_core.execute.jvm import preorder, text
@@ -112,6 +112,7 @@ class Attempt:
             result = self._call(call, rows)
         except BaseException:
             self._discard()
+            self._note_left()
             raise
         self._finish()
         return result
@@ -127,6 +128,17 @@ class Attempt:
                 _logger.warning("a rebuilt plan could not be written: %s", _kind(error))
                 self._undo()
                 return call(None)
+
+    def _note_left(self) -> None:
+        """Record a failed write that left files, as one of several in a statement may."""
+        try:
+            if self._write is not None and self._write.format:
+                left = outputs.look(self._write.dataset).files - self._before.files
+                if left:
+                    why = "the write failed, and files of it are left"
+                    self.record = uncaptured(self._write.dataset, self._write.mode, why)
+        except Exception as error:
+            _logger.warning("what a failed write left is not known: %s", _kind(error))
 
     def _guarded(self, step: Callable[[], T]) -> T | None:
         """Return the result of `step`; None, and the write uncaptured, if it fails."""
@@ -366,7 +378,7 @@ class Attempt:
     ) -> OutputRecord:
         write, facts = self._write, None if self._failure else self._facts
         return OutputRecord(
-            write.dataset if write else "spark:unknown",
+            write.dataset if write else UNKNOWN,
             write.mode if write else "",
             snapshot,
             facts.captured.plan if facts else None,
@@ -388,6 +400,11 @@ class Attempt:
             yield
         finally:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + time.perf_counter() - start
+
+
+def uncaptured(dataset: str, mode: str, why: str) -> OutputRecord:
+    """Return the record of a write of which no more is known."""
+    return OutputRecord(dataset, mode, None, None, None, (), (), "", "", -1, (), why)
 
 
 def _holds(artifact: Artifact, step: Step) -> bool:

@@ -198,3 +198,9 @@ class _Refusal:
             "the past job is to be recorded, and it began to write",
             hint="give its query: what it would write, as a DataFrame",
         )
+
+    def watch(self, call: Callable[[], Any], why: str) -> Any:
+        raise UnsupportedError(
+            f"the past job is to be recorded, and it ran what may be {why}",
+            hint="give its query: what it would write, as a DataFrame",
+        )

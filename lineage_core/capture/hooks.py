@@ -11,6 +11,8 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from itertools import combinations
 from threading import RLock
 from typing import Any, Protocol
 
@@ -20,6 +22,7 @@ from pyspark.sql.functions import lit
 from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
 from pyspark.sql.sql_formatter import SQLStringFormatter
 
+from lineage_core.capture.writes import analyse, apart, describe, parts
 from lineage_core.execute.jvm import (
     java_class,
     none,
@@ -40,6 +43,9 @@ class Writes(Protocol):
         self, command: Callable[[], Any], call: Callable[[Any], Any], *, can_inject: bool
     ) -> Any:
         """Run a write by `call`, and capture it; `command` gives its Java command."""
+
+    def watch(self, call: Callable[[], Any], why: str) -> Any:
+        """Run statements that may write, and note what they wrote as uncaptured: `why`."""
 
 
 def install(capture: Writes) -> None:
@@ -176,12 +182,15 @@ _COMMANDS_V2: Mapping[str, Callable[..., Any]] = {
 }
 """The same for the second version's writer."""
 
-_MAY_WRITE = re.compile(r"\b(insert|create|replace)\b", re.IGNORECASE)
+_MAY_WRITE = re.compile(r"\b(insert|create|replace|execute|begin)\b", re.IGNORECASE)
 """Words of which a statement that writes rows has one; others are not even parsed here."""
 
 _STATEMENTS = frozenset(
     {"InsertIntoStatement", "InsertIntoDir", "CreateTableAsSelect", "ReplaceTableAsSelect"}
 )
+
+_UNSEEN = {"UnresolvedExecuteImmediate": "EXECUTE IMMEDIATE", "CompoundBody": "a SQL script"}
+"""Statements that run others, which nobody can look at before: analysing these runs them."""
 
 
 def _sql(original: Callable[..., Any]) -> Any:
@@ -194,13 +203,55 @@ def _sql(original: Callable[..., Any]) -> Any:
             statement = _statement(self, text)
             if statement is None:
                 return original(self, text, args)
-            return capture.write(
-                lambda: _bound(self, statement, args),
-                lambda _rows: original(self, text, args),
-                can_inject=False,
-            )
+            command = partial(_bound, self, statement, args)
+            return _run(capture, statement, command, lambda: original(self, text, args))
 
     return sql
+
+
+def _run(
+    capture: Writes, statement: Any, command: Callable[[], Any], call: Callable[[], Any]
+) -> Any:
+    """Run the statement by `call`, and capture each write it does."""
+    held = _UNSEEN.get(simple_name(statement))
+    if held is not None:
+        return capture.watch(
+            call, f"written inside {held}: statements in it are not met before they run"
+        )
+    if not _is_several(capture.spark, statement):
+        return capture.write(command, lambda _rows: call(), can_inject=False)
+    try:
+        commands = _separate(capture.spark, command())
+    except Exception:
+        commands = []
+    if not commands:
+        return capture.watch(call, "one of several writes of a statement that cannot be told apart")
+    return _nested(capture, commands, call)
+
+
+def _nested(capture: Writes, commands: list[Any], call: Callable[[], Any]) -> Any:
+    """Run the statement that is made of `commands`, as the innermost of the writes of each."""
+    if not commands:
+        return call()
+    first, *rest = commands
+    return capture.write(
+        lambda: first, lambda _rows: _nested(capture, rest, call), can_inject=False
+    )
+
+
+def _is_several(spark: SparkSession, statement: Any) -> bool:
+    """Whether the parsed statement is a union of those that write, not one that writes a union."""
+    names = (simple_name(node) for node in preorder(spark, statement)[:_HEAD])
+    return next(name for name in names if name in _STATEMENTS or name == "Union") == "Union"
+
+
+def _separate(spark: SparkSession, statement: Any) -> list[Any]:
+    """Return the analyzed commands of a statement of several writes; none if targets overlap."""
+    commands = parts(analyse(spark, statement))
+    writes = [describe(spark, command) for command in commands]
+    known = [write for write in writes if write is not None]
+    separate = all(apart(one, other) for one, other in combinations(known, 2))
+    return commands if separate and len(known) == len(commands) else []
 
 
 @contextmanager
@@ -217,13 +268,14 @@ def _formatted(spark: SparkSession, text: str, values: Mapping[str, Any]) -> Ite
 
 
 def _statement(spark: SparkSession, text: str) -> Any | None:
-    """Return the parsed statement if it writes rows; an error is the user's to see, not ours."""
+    """Return the parsed statement if it may write rows; an error is the user's to see, not ours."""
     try:
         parsed = spark._jsparkSession.sessionState().sqlParser().parsePlan(text)
         found = preorder(spark, parsed)[:_HEAD]
     except Exception:
         return None
-    return parsed if any(simple_name(node) in _STATEMENTS for node in found) else None
+    writes = _STATEMENTS | _UNSEEN.keys()
+    return parsed if any(simple_name(node) in writes for node in found) else None
 
 
 _HEAD = 3  # a statement that writes is the root, or below WITH, or one of several in a Union

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from threading import Lock
@@ -14,8 +15,10 @@ from typing import Any, Self, TypeVar
 from pyspark.sql import SparkSession
 
 from lineage_core.capture import hooks
-from lineage_core.capture.attempt import Attempt
+from lineage_core.capture.attempt import Attempt, uncaptured
 from lineage_core.capture.history import observed_sizes
+from lineage_core.capture.watch import Watch
+from lineage_core.capture.writes import UNKNOWN
 from lineage_core.catalog import Catalog
 from lineage_core.execute.saved import Place
 from lineage_core.store.filesystem import ArtifactStore
@@ -24,6 +27,13 @@ from lineage_core.store.manifest import Materialize, OutputRecord, RunRecord, Ru
 T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Noted:
+    """A write of which nothing more is known than its record says."""
+
+    record: OutputRecord
 
 
 class Capture:
@@ -64,7 +74,7 @@ class Capture:
         self._job = job
         self._tags = tuple(sorted((tags or {}).items()))
         self._wish = Materialize(materialize)
-        self._attempts: list[Attempt] = []
+        self._attempts: list[Attempt | _Noted] = []
         self._lock = Lock()
         self._started = ""
         self._uncaptured = ""
@@ -130,6 +140,42 @@ class Capture:
             attempt = Attempt(self.spark, place, self._wish, command, can_inject, observed)
             self._attempts.append(attempt)
         return attempt.run(call)
+
+    def watch(self, call: Callable[[], T], why: str) -> T:
+        """Run statements that cannot be met before, and note what they wrote; called by the hooks.
+
+        Args:
+            call: runs them.
+            why: why that is uncaptured.
+        """
+        watch = self._watching()
+        try:
+            return call()
+        finally:
+            self._note(watch, why)
+
+    def _watching(self) -> Watch | None:
+        try:
+            watch = Watch(self.spark)
+            watch.begin()
+        except Exception as error:
+            _logger.warning("statements cannot be watched: %s", type(error).__name__)
+            return None
+        return watch
+
+    def _note(self, watch: Watch | None, why: str) -> None:
+        """Record what was seen; if nothing could be, that something may have been written."""
+        written = [(UNKNOWN, "")]
+        try:
+            if watch is not None:
+                written = [(write.dataset, write.mode) for write in watch.end()]
+        except Exception as error:
+            _logger.warning("what statements wrote is not known: %s", type(error).__name__)
+        for dataset, mode in written:
+            _logger.warning("row lineage not captured: %s", why)
+            noted = _Noted(uncaptured(dataset, mode, why))
+            with self._lock:
+                self._attempts.append(noted)
 
 
 def _now() -> str:

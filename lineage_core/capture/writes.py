@@ -25,6 +25,9 @@ from lineage_core.plan.expr import Column
 from lineage_core.plan.relation import Named, Plan, Project, output
 from lineage_core.store.manifest import OVERWRITE_PARTITIONS
 
+UNKNOWN = "spark:unknown"
+"""The dataset of a write whose target is not known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Write:
@@ -60,6 +63,17 @@ def describe(spark: SparkSession, analyzed: Any) -> Write | None:
     """Return what an analyzed Java command writes; None if it is not a write."""
     rule = _RULES.get(simple_name(analyzed))
     return rule(spark, analyzed) if rule else None
+
+
+def parts(analyzed: Any) -> list[Any]:
+    """Return the commands of an analyzed statement: several INSERTs after one FROM are a union."""
+    return items(analyzed.children()) if simple_name(analyzed) == "Union" else [analyzed]
+
+
+def apart(one: Write, other: Write) -> bool:
+    """Whether no file can belong to what both write."""
+    first, second = (f"{write.dataset.rstrip('/')}/" for write in (one, other))
+    return not first.startswith(second) and not second.startswith(first)
 
 
 def named(plan: Plan, columns: tuple[str, ...]) -> Plan:
