@@ -136,7 +136,8 @@ class Attempt:
                 left = outputs.look(self._write.dataset).files - self._before.files
                 if left:
                     why = "the write failed, and files of it are left"
-                    self.record = uncaptured(self._write.dataset, self._write.mode, why)
+                    inputs = self._guarded(self._take_sources) or ()
+                    self.record = uncaptured(self._write.dataset, self._write.mode, inputs, why)
         except Exception as error:
             _logger.warning("what a failed write left is not known: %s", _kind(error))
 
@@ -402,9 +403,9 @@ class Attempt:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + time.perf_counter() - start
 
 
-def uncaptured(dataset: str, mode: str, why: str) -> OutputRecord:
+def uncaptured(dataset: str, mode: str, inputs: tuple[Snapshot, ...], why: str) -> OutputRecord:
     """Return the record of a write of which no more is known."""
-    return OutputRecord(dataset, mode, None, None, None, (), (), "", "", -1, (), why)
+    return OutputRecord(dataset, mode, None, None, None, inputs, (), "", "", -1, (), why)
 
 
 def _holds(artifact: Artifact, step: Step) -> bool:

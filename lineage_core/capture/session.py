@@ -21,6 +21,7 @@ from lineage_core.capture.watch import Watch
 from lineage_core.capture.writes import UNKNOWN
 from lineage_core.catalog import Catalog
 from lineage_core.execute.saved import Place
+from lineage_core.snapshot import Snapshot
 from lineage_core.store.filesystem import ArtifactStore
 from lineage_core.store.manifest import Materialize, OutputRecord, RunRecord, RunState
 
@@ -165,15 +166,16 @@ class Capture:
 
     def _note(self, watch: Watch | None, why: str) -> None:
         """Record what was seen; if nothing could be, that something may have been written."""
-        written = [(UNKNOWN, "")]
+        written: list[tuple[str, str, tuple[Snapshot, ...]]] = [(UNKNOWN, "", ())]
         try:
             if watch is not None:
-                written = [(write.dataset, write.mode) for write in watch.end()]
+                seen = watch.end()
+                written = [(write.dataset, write.mode, watch.inputs(write)) for write in seen]
         except Exception as error:
             _logger.warning("what statements wrote is not known: %s", type(error).__name__)
-        for dataset, mode in written:
+        for dataset, mode, inputs in written:
             _logger.warning("row lineage not captured: %s", why)
-            noted = _Noted(uncaptured(dataset, mode, why))
+            noted = _Noted(uncaptured(dataset, mode, inputs, why))
             with self._lock:
                 self._attempts.append(noted)
 

@@ -7,6 +7,7 @@ its plan. A listener that needs no Python keeps these events, in a queue in Java
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -14,8 +15,14 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from lineage_core.capture import sources
+from lineage_core.capture.catalyst import read_plan
+from lineage_core.capture.optimise import optimise
 from lineage_core.capture.writes import Write, describe, parts
 from lineage_core.execute.jvm import java_class, option, simple_name
+from lineage_core.snapshot import Snapshot
+
+_logger = logging.getLogger(__name__)
 
 _LISTENER = "org.apache.spark.scheduler.SparkListenerInterface"
 _STARTED = "SparkListenerSQLExecutionStart"
@@ -62,6 +69,17 @@ class Watch:
                 # What a command runs to do its work ends before it, and writes the same.
                 found[root] = writes if number == root and writes else found.get(root, []) + writes
         return [write for writes in found.values() for write in writes]
+
+    def inputs(self, write: Write) -> tuple[Snapshot, ...]:
+        """Return what a write read, as it is now; nothing if that cannot be told."""
+        try:
+            captured = read_plan(self._spark, optimise(self._spark, write.query))
+            listings = sources.list_all(self._spark, captured.sources, captured.leaves)
+            read = zip(captured.sources, listings, strict=True)
+            return tuple(sources.take(source, listing) for source, listing in read)
+        except Exception as error:
+            _logger.warning("what a write read is not known: %s", type(error).__name__)
+            return ()
 
     def _written(self, event: Any) -> list[Write]:
         failed = bool(option(event.errorMessage()))

@@ -164,7 +164,11 @@ HIDDEN = {
 
 @pytest.mark.parametrize("text", HIDDEN.values(), ids=HIDDEN)
 def test_a_hidden_write_is_noted(
-    tables: SparkSession, lineage: LineageStore, targets: tuple[str, str], text: str
+    tables: SparkSession,
+    lineage: LineageStore,
+    targets: tuple[str, str],
+    folder: Path,
+    text: str,
 ) -> None:
     a, _ = targets
     ran(lineage, tables, FIRST.format(a=a))
@@ -173,6 +177,11 @@ def test_a_hidden_write_is_noted(
     assert tables.table(a).count() == 1 + 8
     assert [output.mode for output in run.outputs] == ["append"]
     assert list(reasons(run)) == [a] and "not met before they run" in reasons(run)[a]
+    ahead = lineage.forward(str(folder / "orders")).outputs
+    assert {Path(found.dataset).name for found in ahead} == {a}
+    assert any("not met before they run" in found.reason for found in ahead)
+    with pytest.raises(UncapturedError, match="not met before they run"):
+        lineage.forward(str(folder / "orders"), run=run.id)
     (summary,) = [found for found in lineage.runs() if found.id == run.id]
     assert "not met before they run" in summary.uncaptured
     with pytest.raises(UncapturedError, match="not met before they run"):
