@@ -18,8 +18,9 @@ from lineage_core.cli.report import Report, table
 from lineage_core.cli.trees import Forest, Line, grow
 from lineage_core.datasets import display
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison, Expr, Literal
+from lineage_core.plan.positions import numbered
 from lineage_core.plan.program import Alternative, LineageProgram, Placement, Step, StepKind
-from lineage_core.plan.relation import Field, Plan, Scan, children, is_rid, place
+from lineage_core.plan.relation import Field, Plan, Scan, Window, children, is_rid, place
 from lineage_core.plan.traverse import nodes
 from lineage_core.plan.uses import Role, column_roles
 
@@ -65,13 +66,18 @@ class Explained:
     artifacts: tuple[Artifact, ...] = ()
     run: str = ""
 
+    @property
+    def shown(self) -> Plan:
+        """The plan that the program's steps refer to."""
+        return numbered(self.plan, self.program.numbered)
+
 
 def explained(subject: Explained) -> Report:
     """Return the report of what is explained."""
     telling = _Telling.of(subject)
-    lines = {node.at: telling.line(node) for node in nodes(subject.plan)}
+    lines = {node.at: telling.line(node) for node in nodes(subject.shown)}
     how = f"{_precision(telling.steps)}, strategy {subject.strategy}"
-    top, *aside = grow(subject.plan, lambda node: lines[node.at])
+    top, *aside = grow(subject.shown, lambda node: lines[node.at])
     output = Line("output", f"{telling.dataset}, of which rows are asked about")
     top = replace(top, lines=(output, *top.lines))
     tree = Forest(f"How rows of {telling.dataset} are traced: {how}", (top, *aside))
@@ -88,7 +94,7 @@ def document(subject: Explained) -> Mapping[str, Any]:
         "run": subject.run or None,
         "strategy": subject.strategy,
         "precision": _precision(telling.steps),
-        "operators": [telling.operator(node) for node in nodes(subject.plan)],
+        "operators": [telling.operator(node) for node in nodes(subject.shown)],
         "steps": [telling.step(number) for number in range(len(telling.steps))],
         "assumed": list(subject.program.assumed),
         "links": [telling.link(link) for link in subject.links],
@@ -122,7 +128,7 @@ class _Telling:
     @classmethod
     def of(cls, subject: Explained) -> _Telling:
         program = subject.program
-        called = labels(subject.plan)
+        called = labels(subject.shown)
         at: dict[int, list[int]] = defaultdict(list)
         reduced: dict[int, list[tuple[int, Expr]]] = defaultdict(list)
         for number, step in enumerate(program.steps[1:], start=1):
@@ -141,7 +147,7 @@ class _Telling:
             {placement.step: placement for placement in program.placements},
             reduced,
             column_roles(subject.plan),
-            {node.at: node for node in nodes(subject.plan) if isinstance(node, Scan)},
+            {node.at: node for node in nodes(subject.shown) if isinstance(node, Scan)},
         )
 
     @property
@@ -155,7 +161,8 @@ class _Telling:
     def line(self, node: Plan) -> Line:
         notes = [note for number in self.at.get(node.at, ()) for note in self.notes(number)]
         if node.at in self.subject.program.assumed:
-            notes.append(("assumed", "no rows tie at its boundary; the data is asked before"))
+            where = "in its order" if isinstance(node, Window) else "at its boundary"
+            notes.append(("assumed", f"no rows tie {where}; the data is asked before"))
         if isinstance(node, Scan):
             notes.extend(self.of_scan(node))
         return Line(self.called.operators[node.at], does(node, self.called), tuple(notes))
@@ -204,7 +211,7 @@ class _Telling:
         label = self.names[number]
         if number in self.placed:
             needed = self.placed[number].needed
-            places = {place(node): node.at for node in nodes(self.subject.plan)}
+            places = {place(node): node.at for node in nodes(self.subject.shown)}
             label = self.called.operators.get(places.get(needed, at), needed)
         which = "its" if label == self.names[number] else f"{label}'s"
         return f"{which} output does not tell its input rows apart"

@@ -29,6 +29,7 @@ from lineage_core.plan.expr import (
     Unknown,
     WindowCall,
 )
+from lineage_core.plan.functions import POSITION
 from lineage_core.plan.traverse import operands
 
 _INFIX = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "remainder": "%"}
@@ -127,6 +128,8 @@ def _call(expr: Call | Unknown, args: list[str]) -> str:
 
 
 def _of_rows(call: AggregateCall | WindowCall, args: list[str]) -> str:
+    if call.name == POSITION:
+        return "the row's number"
     given = ", ".join(args[: len(call.args)])
     text = f"{call.name}({'DISTINCT ' if call.distinct else ''}{given})"
     if isinstance(call, WindowCall) and call.ignore_nulls:

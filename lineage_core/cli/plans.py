@@ -17,7 +17,6 @@ from lineage_core.cli.settings import Settings
 from lineage_core.cli.tasks import TaskName, task_options
 from lineage_core.datasets import display
 from lineage_core.errors import AmbiguousError, NotFoundError, UncapturedError
-from lineage_core.plan.positions import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -130,8 +129,7 @@ def _of_output(output: OutputRecord, run: str, strategy: str) -> Explained:
         raise UncapturedError(f"{display(output.dataset)}: {output.uncaptured}")
     if strategy == "saved":
         program, artifacts = output.program, output.artifacts
-        plan = numbered(output.plan, program.numbered)
-        return Explained(plan, program, strategy, artifacts=artifacts, run=run)
+        return Explained(output.plan, program, strategy, artifacts=artifacts, run=run)
     formats = {number: source.format for number, source in enumerate(output.inputs)}
     return replace(_inferred(output.plan, formats, strategy, output.dataset), run=run)
 
@@ -157,4 +155,4 @@ def _inferred(plan: Plan, formats: Mapping[int, str], strategy: str, name: str) 
         return Explained(plan, program, strategy, links)
     decided = decidable(plan) | numbering(plan)
     program = infer(plan, formats=formats, decided=decided, name=name)
-    return Explained(numbered(plan, program.numbered), program, strategy)
+    return Explained(plan, program, strategy)

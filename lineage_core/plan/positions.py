@@ -60,16 +60,16 @@ def tells_apart(plan: Plan, place: int) -> bool:
 def numbered(plan: Plan, places: Collection[int]) -> Plan:
     """Return `plan` with the rows of the windows at `places` numbered, and their frames by number.
 
-    The operators that number rows have places after all others.
+    The operators that number rows, and those that drop the numbers, have places after all others.
     """
     if not places:
         return plan
     first = 1 + max(node.at for node in nodes(plan))
-    inner = {at: first + i for i, at in enumerate(sorted(places))}
+    new = {at: first + 2 * i for i, at in enumerate(sorted(places))}
 
     def number(node: Plan, inputs: tuple[Plan, ...]) -> Plan:
         node = with_children(node, inputs)
-        return _numbered(node, inner[node.at]) if _is_at(node, places) else node
+        return _numbered(node, new[node.at]) if _is_at(node, places) else node
 
     return fold(plan, number)
 
@@ -106,17 +106,17 @@ def over_partitions(node: Plan) -> Plan:
     return replace(node, columns=columns)
 
 
-def _numbered(node: Plan, inner: int) -> Plan:
+def _numbered(node: Plan, new: int) -> Plan:
     assert isinstance(node, Window)
     # The partition is an argument, for a row's number depends on it, too.
     number = WindowCall(POSITION, node.partition, "integer", _PEERS)
     id = _FIRST_ID + node.at
     made = Named(id, POSITION, number, number.type)
-    child = Window(inner, node.partition, node.order, (made,), node.child)
+    child = Window(new, node.partition, node.order, (made,), node.child)
     columns = tuple(replace(column, expr=_by_number(column.expr)) for column in node.columns)
     order = (SortKey(Column(id, number.type), ascending=True, nulls_first=True),)
     kept = tuple(Named(f.id, f.name, Column(f.id, f.type), f.type) for f in output(node))
-    return Project(node.at, kept, Window(node.at, node.partition, order, columns, child))
+    return Project(new + 1, kept, Window(node.at, node.partition, order, columns, child))
 
 
 def _by_number(call: Expr) -> Expr:

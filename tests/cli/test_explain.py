@@ -31,7 +31,10 @@ from lineage_core.plan.expr import (
     Compare,
     Comparison,
     Expr,
+    Frame,
+    FrameUnit,
     Literal,
+    WindowCall,
     is_in,
 )
 from lineage_core.plan.program import LineageProgram, Step, StepKind
@@ -49,6 +52,7 @@ from lineage_core.plan.relation import (
     Scan,
     Sort,
     SortKey,
+    Window,
     output,
 )
 from lineage_core.plan.ties import decidable
@@ -212,6 +216,23 @@ def test_limits_assumed_to_have_no_ties_say_so(draw: Draw) -> None:
     assert any("assumed: no rows tie" in line for line in text.splitlines()[at : at + 5])
     assert document(subject)["assumed"] == [1]
     assert "assumed" not in draw(Explained(top, replace(subject.program, assumed=()), "replay"))
+
+
+def test_frames_that_count_rows_are_told_by_number(draw: Draw) -> None:
+    source = scan(0, "a", "b", "c")
+    last = Frame(FrameUnit.ROWS, Literal(-2, "integer"), Literal(0, "integer"))
+    call = WindowCall("sum", (column(source, 2),), "long", last)
+    keys = (SortKey(column(source, 1), True, True),)
+    top = Window(0, (column(source, 0),), keys, (Named(7, "s", call, "long"),), source)
+    subject = replayed(top)
+    assert (subject.program.assumed, subject.program.numbered) == ((0,), (0,))
+    text = squeezed(draw(subject))
+    assert "order by b: position = the row's number" in text
+    assert "order by position: s = sum(c) OVER range from 2 before" in text
+    assert "assumed: no rows tie in its order" in text
+    assert text.count("COMPUTED") == 2
+    whole = {operator["at"] for operator in document(subject)["operators"]}
+    assert {step["at"] for step in document(subject)["steps"][1:]} <= whole
 
 
 HOSTILE = ["\x1b[2J\x1b]0;owned\x07", "[red]x[/red]", "a\nb", "``", "\u202eevil", "ä" * 300, ""]
