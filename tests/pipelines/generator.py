@@ -79,6 +79,8 @@ class Generator:
         """Return a plan of about so many operators, whose columns can be written to a file."""
         plan = self.plan(operators)
         fields = output(plan)
+        if not fields:  # Spark writes no files without columns
+            return Project(self.place(), (self.named(Literal(1, "long")),), plan)
         if self.chance(0.3) and len(fields) > 1:
             fields = tuple(self.random.sample(fields, self.random.randint(1, len(fields))))
         if not self.chance(0.05):  # arrays are handed on, but rows cannot be told by them

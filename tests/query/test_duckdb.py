@@ -207,3 +207,13 @@ def test_row_groups_are_skipped_and_rids_stay_right(lake: Any, reader: Reader) -
         {"rid": 4_999, "a": 4_999},
         {"rid": (1 << 40) + 250, "a": 250},
     ]
+
+
+def test_a_file_that_is_none_is_refused_and_not_quoted(
+    tmp_path: LocalPath, reader: Reader
+) -> None:
+    path = tmp_path / "f.parquet"
+    path.write_bytes(b"PAR1 it was Dora PAR1")
+    with pytest.raises(UnsupportedError, match="DuckDB cannot answer") as refused:
+        reader.rows(_rows_of(_snapshot(path, ("a", "long"))), (0,), rids=False)
+    assert "Dora" not in str(refused.value) and refused.value.hint

@@ -111,7 +111,10 @@ class DuckDBEngine:
         """Return DuckDB's types of the files' columns, by lower-case name."""
         query = exp.select("*").from_(_files(snapshot, "x"))
         with self._database.cursor() as cursor:
-            relation = cursor.sql(query.sql("duckdb", identify=True))
+            try:
+                relation = cursor.sql(query.sql("duckdb", identify=True))
+            except duckdb.Error as error:
+                raise _refused(error) from None
             names, types = list(relation.columns), [str(type) for type in relation.types]
         if _VIRTUAL.intersection(name.lower() for name in names):
             raise UnsupportedError(
@@ -126,12 +129,16 @@ def _run(cursor: duckdb.DuckDBPyConnection, query: exp.Query) -> pa.Table:
     try:
         return cursor.sql(text).to_arrow_table()
     except duckdb.Error as error:
-        # Other messages than those about files quote values of the data.
-        what = f": {error}" if isinstance(error, duckdb.IOException) else ""
-        raise UnsupportedError(
-            f"DuckDB cannot answer this ({type(error).__name__}{what})",
-            hint="ask with engine='spark'",
-        ) from None
+        raise _refused(error) from None
+
+
+def _refused(error: duckdb.Error) -> UnsupportedError:
+    # Other messages than those about files quote values of the data.
+    what = f": {error}" if isinstance(error, duckdb.IOException) else ""
+    return UnsupportedError(
+        f"DuckDB cannot answer this ({type(error).__name__}{what})",
+        hint="ask with engine='spark'",
+    )
 
 
 def _nothing(snapshot: Snapshot, columns: tuple[int, ...]) -> exp.Select:
