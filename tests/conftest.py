@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -46,6 +47,16 @@ def _make_hermetic() -> tempfile.TemporaryDirectory[str]:
 _HOME = _make_hermetic()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _java_objects_are_let_go() -> Iterator[None]:
+    """Collect garbage after each module: Java keeps what Python has not collected.
+
+    A process of thousands of tests has so many objects that Python by itself hardly ever looks.
+    """
+    yield
+    gc.collect()
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one local Spark session; tests may change its configuration only if they put it back."""
@@ -57,7 +68,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .appName("row-lineage-tests")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.memory", "1g")
+        .config("spark.driver.memory", "2g")
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={folder}")
         .config("spark.local.dir", str(folder / "local"))
         .config("spark.sql.shuffle.partitions", "2")

@@ -17,7 +17,17 @@ from lineage_core.plan.expr import Anchor, Column, Compare, Comparison, Expr, co
 from lineage_core.plan.positions import is_number, numberings, numbers
 from lineage_core.plan.program import StepKind
 from lineage_core.plan.prune import prune
-from lineage_core.plan.relation import Field, Limit, Offset, Plan, Scan, Window, children, output
+from lineage_core.plan.relation import (
+    Field,
+    Limit,
+    Offset,
+    Plan,
+    Scan,
+    Window,
+    children,
+    is_rid,
+    output,
+)
 from lineage_core.plan.repeat import uncomputable, unrepeatable
 from lineage_core.plan.traverse import column_ids, nodes
 from lineage_core.plan.types import is_comparable
@@ -71,14 +81,13 @@ def cut(
     """
     keys = hidden(node) | (hidden(below) if below is not None else {})
     computed = kind is StepKind.COMPUTED
-    if not computed and numbers(node):
+    if not computed and (numbers(node) or any(map(_is_virtual, column_ids(predicate)))):
         return None
     carried = {**rids(node, formats), **unpaired(node)} if computed else {}
     widened = widen(node, keys.keys() | carried.keys())
     found = None
     for columns in _choices(widened, predicate, keys, carried):
-        if not computed and any(is_number(f.id) for f in columns):
-            continue  # no plan of Spark's offers it
+        columns = columns if computed else tuple(f for f in columns if not _is_virtual(f.id))
         needed = prune(widened, {f.id for f in columns})
         if computed and _cannot_compute(needed, formats, decided):
             continue
@@ -94,6 +103,11 @@ def cut(
         return None
     tells_more = any(f.id not in column_ids(predicate) for f in found.columns)
     return found if tells_more else None
+
+
+def _is_virtual(id: int) -> bool:
+    """Whether a column is one that no plan of Spark's offers: the rid or the number of a row."""
+    return is_rid(id) or is_number(id)
 
 
 def _cannot_compute(
