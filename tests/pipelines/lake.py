@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from lineage_core.lineage import LineageStore
 from lineage_core.plan.program import LineageProgram, Step
 from lineage_core.plan.relation import Field, output
+from lineage_core.plan.traverse import nodes
 from lineage_core.snapshot import RID_SHIFT, ColumnType, Snapshot, take
 from lineage_core.store.manifest import (
     Artifact,
@@ -87,6 +88,9 @@ class Lake:
 
     def _save(self, pipeline: Pipeline, step: Step, number: int, run_id: str) -> Artifact:
         """Save the distinct rows of the operator that is step `number` of the program."""
+        ids = {f.id for node in nodes(pipeline.plan) for f in output(node)}
+        virtual = [f.name for f in step.columns if f.id not in ids]
+        assert not virtual, f"seed {pipeline.seed}: the plan has no columns {virtual} to be saved"
         rows = _distinct(pipeline.made[step.at], step.columns)
         types = {f"c{f.id}": f.type for f in step.columns}
         if not types:  # a file has at least one column
