@@ -261,7 +261,7 @@ def test_what_others_write_meanwhile_is_theirs(
     assert other.end() == []
 
 
-@pytest.mark.parametrize("stage", ["begin", "end"])
+@pytest.mark.parametrize("stage", ["begin", "_drained"])
 def test_a_watch_that_fails_is_in_nobodys_way(
     tables: SparkSession,
     lineage: LineageStore,
