@@ -17,7 +17,6 @@ from lineage_core.plan.program import StepKind
 from lineage_core.plan.relation import Plan
 from lineage_core.plan.ties import decidable
 from lineage_core.pushdown import Prover
-from lineage_core.verify import decide  # noqa: F401  loads the solver
 from lineage_core.verify.memory import Memory
 from lineage_core.verify.prover import RememberingProver
 

@@ -57,9 +57,11 @@ class Pipeline:
 
 def measure(pipeline: Pipeline, modes: Sequence[str], rounds: int) -> dict[str, Any]:
     """Return the times of the plain and the captured runs, and what was saved."""
+    def captured(mode: str) -> Action:
+        return lambda _: pipeline.captured(mode)
+
     actions: dict[str, Action] = {PLAIN: lambda _: pipeline.plain()}
-    for mode in modes:
-        actions[mode] = lambda _, mode=mode: pipeline.captured(mode)  # type: ignore[misc]
+    actions |= {mode: captured(mode) for mode in modes}
     times = in_turns(actions, rounds, patience=300)
     return {
         "times": {name: found.as_json() for name, found in times.items()},

@@ -13,7 +13,9 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 def main() -> None:
@@ -68,7 +70,9 @@ def run(data: Path, text: str, rounds: int, tables: list[str]) -> dict[str, obje
     return result
 
 
-def ask_for(ask, rounds: int, outputs: int, patience: float) -> dict[str, object]:  # type: ignore[no-untyped-def]
+def ask_for(
+    ask: Callable[[int], Any], rounds: int, outputs: int, patience: float
+) -> dict[str, object]:
     """Return the times of a question, and how many rows came back at last."""
     found: list[float] = []
     rows = 0

@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 Action: TypeAlias = Callable[[int], object]
@@ -53,7 +54,7 @@ def in_turns(actions: Mapping[str, Action], rounds: int, patience: float = 60) -
             if times[name].failure or spent[name] > patience:
                 continue
             try:
-                took, cpu = timed(lambda name=name, round=round: actions[name](max(round, 0)))  # type: ignore[misc]
+                took, cpu = timed(partial(actions[name], max(round, 0)))
             except Exception as error:  # a peer or a strategy that cannot: part of the result
                 times[name] = Times(failure=f"{type(error).__name__}: {str(error)[:160]}")
                 continue

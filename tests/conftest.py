@@ -12,9 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Machines are noisy: how long an example takes says nothing.
+settings.register_profile("row-lineage", deadline=None)
+settings.load_profile("row-lineage")
 
 _FOREIGN = ("AIRFLOW", "MARQUEZ", "OPENLINEAGE", "PYSPARK", "ROW_LINEAGE", "SPARK_")
 """Prefixes of variables that would let the machine's own set-up into the tests."""

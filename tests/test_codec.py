@@ -78,7 +78,7 @@ DEEP: dict[str, tuple[type, Callable[[Any], Any], Any]] = {
 }
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=150)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=150)
 @given(st.one_of([values(kind, 3) for kind in NESTING + LEAVES] + [values(RunRecord, 2)]))
 def test_every_value_reads_back(value: Any) -> None:
     text = codec.dumps(value)
@@ -216,7 +216,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(values(Filter, 2), st.data())
 def test_a_manipulated_text_is_corrupt_or_another_value(value: Any, data: st.DataObject) -> None:
     tree = json.loads(codec.dumps(value))

@@ -371,8 +371,7 @@ class Attempt:
         if self._facts is None:
             return ()
         with self._timed("snapshot"):
-            read = zip(self._facts.captured.sources, self._facts.listings, strict=True)
-            return tuple(sources.take(source, listing) for source, listing in read)
+            return sources.take_all(self._facts.captured.sources, self._facts.listings)
 
     def _record(
         self, snapshot: Snapshot | None, rows: int, inputs: tuple[Snapshot, ...] | None

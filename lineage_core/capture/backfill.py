@@ -144,8 +144,7 @@ def _output(spark: SparkSession, path: str, query: Query, past: Past) -> OutputR
 
 def _take_sources(spark: SparkSession, captured: CapturedPlan) -> tuple[Snapshot, ...]:
     listings = sources.list_all(spark, captured.sources, captured.leaves)
-    read = zip(captured.sources, listings, strict=True)
-    return tuple(sources.take(source, listing) for source, listing in read)
+    return sources.take_all(captured.sources, listings)
 
 
 def _check_source(source: Snapshot, output: Snapshot, past: Past) -> None:

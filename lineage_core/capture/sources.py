@@ -207,6 +207,15 @@ def take(source: Source, listing: Listing) -> Snapshot:
     return found
 
 
+def take_all(found: Sequence[Source], listings: Sequence[Listing]) -> tuple[Snapshot, ...]:
+    """Return the snapshots of the sources `found` as Spark listed them.
+
+    Raises:
+        ChangedError: a file is not what it was when Spark listed it.
+    """
+    return tuple(take(source, listing) for source, listing in zip(found, listings, strict=True))
+
+
 def column_types(schema: Any) -> tuple[ColumnType, ...]:
     """Return the columns of a Java `StructType`."""
     fields = json.loads(schema.json())["fields"]

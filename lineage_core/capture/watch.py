@@ -75,8 +75,7 @@ class Watch:
         try:
             captured = read_plan(self._spark, optimise(self._spark, write.query))
             listings = sources.list_all(self._spark, captured.sources, captured.leaves)
-            read = zip(captured.sources, listings, strict=True)
-            return tuple(sources.take(source, listing) for source, listing in read)
+            return sources.take_all(captured.sources, listings)
         except Exception as error:
             _logger.warning("what a write read is not known: %s", type(error).__name__)
             return ()

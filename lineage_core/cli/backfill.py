@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -159,11 +159,11 @@ def _of_function(
     return {output: given}
 
 
-def _load(text: str) -> Callable[..., Any]:
+def _load(text: str) -> Callable[..., object]:
     module, _, name = text.partition(":")
     sys.path.insert(0, "")  # as `python -m` does: modules of the working directory
     try:
-        found = getattr(import_module(module), name)
+        found: object = getattr(import_module(module), name)
     except LineageError:
         raise
     except (ImportError, AttributeError, ValueError) as error:
@@ -175,4 +175,4 @@ def _load(text: str) -> Callable[..., Any]:
         sys.path.remove("")
     if not callable(found):
         raise NotFoundError(f"{text!r} is not a function", hint="give MODULE:FUNCTION")
-    return found  # type: ignore[no-any-return]
+    return found

@@ -86,8 +86,7 @@ def cut(
     carried = {**rids(node, formats), **unpaired(node)} if computed else {}
     widened = widen(node, keys.keys() | carried.keys())
     found = None
-    for columns in _choices(widened, predicate, keys, carried):
-        columns = columns if computed else tuple(f for f in columns if not _is_virtual(f.id))
+    for columns in _choices(kind, widened, predicate, keys, carried):
         needed = prune(widened, {f.id for f in columns})
         if computed and _cannot_compute(needed, formats, decided):
             continue
@@ -127,20 +126,28 @@ def _assumed(needed: Plan, decided: frozenset[int]) -> frozenset[int]:
 
 
 def _choices(
-    node: Plan, predicate: Expr, keys: dict[int, Field], carried: dict[int, Field]
+    kind: StepKind,
+    node: Plan,
+    predicate: Expr,
+    keys: dict[int, Field],
+    carried: dict[int, Field],
 ) -> Iterator[tuple[Field, ...]]:
     """Yield sets of columns to have, smallest first.
 
-    Those `carried` cost little: to compute them the operators read what they need anyway.
+    Those `carried` cost little: to compute them the operators read what they need anyway. With the
+    rids of every scan they are enough; where a scan has none, keys have to tell its rows.
     """
-    offered = tuple(f for f in output(node) if is_comparable(f.type))
+    computed = kind is StepKind.COMPUTED
+    offered = tuple(
+        f for f in output(node) if is_comparable(f.type) and (computed or not _is_virtual(f.id))
+    )
     compared = column_ids(predicate)
-    if carried:
-        yield tuple(f for f in offered if f.id in compared or f.id in carried)
-    else:
-        chosen = compared | _representatives(node, compared, keys)
-        yield tuple(f for f in offered if f.id in chosen)
-    yield tuple(f for f in offered if f.id in compared or f.id in keys or f.id in carried)
+    least = compared | carried.keys()
+    if computed:
+        yield tuple(f for f in offered if f.id in least)
+    some = least | _representatives(node, compared, keys)
+    yield tuple(f for f in offered if f.id in some)
+    yield tuple(f for f in offered if f.id in least or f.id in keys)
     yield offered
 
 

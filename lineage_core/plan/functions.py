@@ -114,13 +114,17 @@ RANKINGS = frozenset(
         "percent_rank",
         "cume_dist",
         "ntile",  # ntile(buckets)
-        "lag",  # lag(value, offset, default); `lead` alike
-        "lead",
     }
 )
+"""The window functions that give a row's place among the order values, whatever the frame."""
+
+NEIGHBOURS = frozenset({"lag", "lead"})  # lag(value, offset, default); `lead` alike
+"""The window functions that give the value of a row so many rows away."""
+
+UNFRAMED = RANKINGS | NEIGHBOURS
 """The window functions whose frame is theirs, and not to be chosen."""
 
-WINDOWS = RANKINGS | {"nth_value"}  # nth_value(value, n)
+WINDOWS = UNFRAMED | {"nth_value"}  # nth_value(value, n)
 """The functions of windows alone."""
 
 GENERATORS = frozenset(

@@ -29,9 +29,6 @@ from lineage_core.plan.unique import keys
 
 _HERE = Literal(0, "integer")
 _PEERS = Frame(FrameUnit.RANGE, _HERE, _HERE)
-_BY_VALUES = RANKINGS - {"lag", "lead"}
-"""Functions whose frame is one of order values, whatever Spark says."""
-
 _FIRST_ID = 1 << 41
 
 
@@ -127,7 +124,7 @@ def _by_number(call: Expr) -> Expr:
 
 
 def _counts(call: Expr) -> bool:
-    if not isinstance(call, WindowCall) or call.name in _BY_VALUES:
+    if not isinstance(call, WindowCall) or call.name in RANKINGS:
         return False
     frame = call.frame
     return frame.unit is FrameUnit.ROWS and (frame.lower, frame.upper) != (None, None)
@@ -135,7 +132,7 @@ def _counts(call: Expr) -> bool:
 
 def _has_distance(call: Expr) -> bool:
     """Whether a frame is of order values at a distance, which numbers do not have."""
-    if not isinstance(call, WindowCall) or call.name in _BY_VALUES:
+    if not isinstance(call, WindowCall) or call.name in RANKINGS:
         return False
     bounds = (bound for bound in (call.frame.lower, call.frame.upper) if bound is not None)
     return call.frame.unit is FrameUnit.RANGE and any(bound.value != 0 for bound in bounds)

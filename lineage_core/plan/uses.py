@@ -27,7 +27,7 @@ from lineage_core.plan.expr import (
     WindowCall,
     conjuncts,
 )
-from lineage_core.plan.functions import RANKINGS
+from lineage_core.plan.functions import NEIGHBOURS, RANKINGS
 from lineage_core.plan.relation import (
     Aggregate,
     Expand,
@@ -340,8 +340,7 @@ def _unneeded(known: _Known, condition: Expr) -> Mapping[int, Uses]:
 _Manner: TypeAlias = frozenset[Role]
 """How a value enters: one direct role, or some indirect ones."""
 
-_RANKING = RANKINGS - {"lag", "lead"}
-_PICKING = frozenset({"lag", "lead", "nth_value"})
+_PICKING = NEIGHBOURS | {"nth_value"}
 """Window functions that hand on the value of a single row."""
 
 
@@ -365,7 +364,7 @@ def _parts(expr: Expr) -> Iterator[tuple[Expr, Role]]:
 
 def _argument(call: AggregateCall | WindowCall) -> Role:
     """Return how the arguments of `call` enter its value."""
-    if isinstance(call, WindowCall) and call.name in _RANKING:
+    if isinstance(call, WindowCall) and call.name in RANKINGS:
         return Role.WINDOW
     if isinstance(call, WindowCall) and call.name in _PICKING:
         return Role.TRANSFORMED

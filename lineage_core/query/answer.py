@@ -175,9 +175,9 @@ class SourceAnswer:
             with_rid: put their rids before them, as column `rid`.
             occurrence: only the rows of one occurrence, by its position.
         """
-        numbers = range(len(self.snapshot.columns))
+        numbers: Sequence[int] = range(len(self.snapshot.columns))
         if columns is not None:
-            numbers = [find_column(self.snapshot, name) for name in columns]  # type: ignore[assignment]
+            numbers = [find_column(self.snapshot, name) for name in columns]
         if not self.snapshot.has_rids and self.snapshot.format:
             if with_rid:
                 need_rids(self.snapshot)

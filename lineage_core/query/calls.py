@@ -6,9 +6,9 @@ from sqlglot import exp
 
 from lineage_core.errors import UnsupportedError
 from lineage_core.plan.expr import AggregateCall, Expr, Frame, FrameUnit, Literal, WindowCall
-from lineage_core.plan.functions import RANKINGS
+from lineage_core.plan.functions import UNFRAMED
 from lineage_core.plan.relation import Named, SortKey, Window, place
-from lineage_core.query.compile import Clause, Dialect, Resolve, Sql, compile_expr, literal
+from lineage_core.query.compile import Clause, Dialect, Resolve, Sql, compile_expr, literal, null
 from lineage_core.query.draft import ordered
 
 
@@ -31,7 +31,7 @@ def compile_window(node: Window, column: Named, resolve: Resolve, dialect: Diale
     if not isinstance(call, WindowCall):
         raise UnsupportedError(f"column {column.name} of {place(node)} is no window function")
     filtered = _filtered(call, resolve, dialect)
-    framed = call.name not in RANKINGS
+    framed = call.name not in UNFRAMED
 
     def over(bare: Sql) -> Sql:
         keys = [_key(key, call, framed, resolve, dialect) for key in node.order]
@@ -61,9 +61,11 @@ def _built(
 
 
 def _argument(arg: Expr, resolve: Resolve, dialect: Dialect) -> Sql:
-    # A null may have no type of its own, as what `lag` gives where there is no row.
-    is_null = isinstance(arg, Literal) and arg.value is None
-    return exp.null() if is_null else compile_expr(arg, resolve, dialect)
+    match arg:
+        case Literal(None, type):
+            return null(type)  # what `lag` gives where there is no row may have no type of its own
+        case _:
+            return compile_expr(arg, resolve, dialect)
 
 
 def _filtered(call: AggregateCall | WindowCall, resolve: Resolve, dialect: Dialect) -> Clause:

@@ -22,6 +22,7 @@ from lineage_core.plan.expr import (
     Column,
     Compare,
     Comparison,
+    DataType,
     Expr,
     IsIn,
     IsNull,
@@ -154,7 +155,7 @@ def literal(value: Literal, dialect: Dialect) -> Sql:
     """Return the SQL of a constant, typed so that no engine reads it as anything else."""
     match value:
         case Literal(None, type):
-            return _cast(exp.null(), type)
+            return null(type)
         case Literal(bool(truth), "boolean"):
             return exp.Boolean(this=truth)
         case Literal(str(text), "string"):
@@ -171,6 +172,11 @@ def literal(value: Literal, dialect: Dialect) -> Sql:
             return _cast(exp.Literal.string(_number(number)), type)
         case _:
             raise UnsupportedError(f"a literal of type {value.type} cannot be compared")
+
+
+def null(type: DataType) -> Sql:
+    """Return the SQL of a null of `type`; of no type of its own where values cannot be compared."""
+    return _cast(exp.null(), type) if is_comparable(type) else exp.null()
 
 
 def call(name: str, *args: Sql) -> Sql:

@@ -20,7 +20,6 @@ from lineage_core.plan.expr import (
     AggregateCall,
     Anchor,
     Column,
-    DataType,
     Expr,
     Literal,
     conjuncts,
@@ -49,9 +48,8 @@ from lineage_core.plan.relation import (
     place,
 )
 from lineage_core.plan.traverse import column_ids, fold, operands, rewrite, walk
-from lineage_core.plan.types import is_comparable
 from lineage_core.query.calls import compile_aggregate, compile_window
-from lineage_core.query.compile import Dialect, Resolve, Sql, compile_expr, literal
+from lineage_core.query.compile import Dialect, Resolve, Sql, compile_expr, null
 from lineage_core.query.draft import Draft, Order
 from lineage_core.query.sql import fresh, table
 from lineage_core.query.types import FLOATS
@@ -192,7 +190,7 @@ class _Compiler:
         for taken, draft in zip(node.taken, inputs, strict=True):
             fields = zip(node.columns, taken, strict=True)
             values = {
-                f.id: self._null(f.type) if id is None else draft.columns[id] for f, id in fields
+                f.id: null(f.type) if id is None else draft.columns[id] for f, id in fields
             }
             selects.append(draft.select(_named(values)))
         depth = max(draft.depth for draft in inputs)
@@ -275,12 +273,9 @@ class _Compiler:
             case Column(id):
                 return fresh(draft.columns[id])  # of any type, if it is only handed on
             case Literal(None, type):
-                return self._null(type)
+                return null(type)
             case _:
                 return compile_expr(expr, _resolve(draft), self._dialect)
-
-    def _null(self, type: DataType) -> Sql:
-        return literal(Literal(None, type), self._dialect) if is_comparable(type) else exp.null()
 
     def _offering(self, draft: Draft, ids: Iterable[int]) -> Draft:
         """Return `draft` such that `ids` need not be computed in it."""

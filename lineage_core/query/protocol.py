@@ -43,4 +43,4 @@ class Engine(Protocol):
         """Whether a column is known to hold no null; equality then needs no care for them."""
 
     def run(self, query: exp.Query, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Return the rows of `query`, which may name `tables`."""
+        """Return the rows of `query`, which may name `tables`. The tree is used up."""

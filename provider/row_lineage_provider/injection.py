@@ -38,8 +38,7 @@ def injected(function: Callable[..., Any], values: Mapping[str, object]) -> Call
         bound = inspect.BoundArguments(signature, ordered)
         return function(*bound.args, **bound.kwargs)
 
-    call.__signature__ = rest  # type: ignore[attr-defined]
-    call.__dict__[_ORIGINAL] = function
+    call.__dict__.update({"__signature__": rest, _ORIGINAL: function})
     return call
 
 

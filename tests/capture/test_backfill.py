@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,7 +62,7 @@ def _no_jobs(spark: SparkSession) -> Iterator[None]:
         yield
         assert list(tracker.getJobIdsForGroup(group)) == []
     finally:
-        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # unset
     before = len(tracker.getJobIdsForGroup(None))
     spark.range(3).count()
     assert len(tracker.getJobIdsForGroup(None)) > before  # jobs are seen at all
@@ -297,5 +298,6 @@ def test_a_function_gives_queries_and_writes_nothing(tables: SparkSession, past:
     assert sorted(path.name for path in (past / "totals").iterdir()) == before
     for given in (None, {}, {"a": 1}, "SELECT 1"):
         with pytest.raises(lc.UnsupportedError, match="DataFrame"):
-            call(lambda _, given=given: given, tables)  # type: ignore[misc]
-    assert call(lambda spark: spark.table("orders"), tables).columns[0] == "o_id"  # type: ignore[union-attr]
+            call(partial(lambda given, _: given, given), tables)
+    orders = call(lambda spark: spark.table("orders"), tables)
+    assert isinstance(orders, DataFrame) and orders.columns[0] == "o_id"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -212,15 +213,15 @@ def test_sql_with_parameters(
     tables: SparkSession,
     capture: Start,
     table: Callable[[str], str],
-    arguments: dict[str, object],
-    keywords: dict[str, object],
+    arguments: dict[str, Any],
+    keywords: dict[str, Any],
 ) -> None:
     name = table("lineage_args")
     tables.sql(f"create table {name} (n bigint) using parquet")
     bound = "{low}" if keywords else ("?" if isinstance(arguments["args"], list) else ":low")
     with capture() as run:
         statement = f"insert into {name} select o_id from orders where o_id > {bound}"
-        tables.sql(statement, **arguments, **keywords)  # type: ignore[arg-type]
+        tables.sql(statement, **arguments, **keywords)
     assert only(run).rows == 4
 
 

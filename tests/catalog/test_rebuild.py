@@ -16,7 +16,7 @@ from lineage_core.catalog import Catalog, open_catalog
 from lineage_core.datasets import local_path
 from lineage_core.errors import LineageError
 from lineage_core.store import ArtifactStore
-from lineage_core.store.manifest import VERSION, RunRecord, RunState
+from lineage_core.store.manifest import VERSION, OutputRecord, RunRecord, RunState
 
 if TYPE_CHECKING:
     from tests.catalog.conftest import Maker
@@ -37,7 +37,7 @@ def stamp(version: int) -> bytes:
 
 @st.composite
 def records(draw: st.DrawFn, make: Maker, n: int) -> RunRecord:
-    def output() -> object:
+    def output() -> OutputRecord:
         inputs = [
             make.snapshot(
                 draw(st.sampled_from(DATASETS)),
@@ -57,7 +57,7 @@ def records(draw: st.DrawFn, make: Maker, n: int) -> RunRecord:
 
     return make.run(
         n,
-        *(output() for _ in range(draw(st.integers(0, 3)))),  # type: ignore[arg-type]
+        *(output() for _ in range(draw(st.integers(0, 3)))),
         at=draw(st.integers(0, 5)),
         tags=tuple(draw(st.lists(st.tuples(st.sampled_from("kl"), st.text("x\0ü", max_size=2)))))[
             :3
@@ -68,7 +68,6 @@ def records(draw: st.DrawFn, make: Maker, n: int) -> RunRecord:
 
 
 @settings(
-    deadline=None,
     max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

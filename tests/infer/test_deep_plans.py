@@ -43,6 +43,7 @@ from lineage_core.plan.relation import (
     Project,
     Scan,
     Union,
+    children,
     output,
 )
 from lineage_core.plan.traverse import walk
@@ -229,7 +230,7 @@ def test_there_is_too_little_room_for_recursion() -> None:
     """The check above does notice: what calls itself once per operator does not fit."""
 
     def depth(plan: Plan) -> int:
-        return 0 if isinstance(plan, Scan) else 1 + depth(getattr(plan, "child"))  # noqa: B009
+        return max((1 + depth(child) for child in children(plan)), default=0)
 
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(len(inspect.stack()) + ROOM)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lineage_core.infer import Size, infer
+from lineage_core.infer.place import Sizes
 from lineage_core.plan.expr import AggregateCall, Column, Compare, Comparison, Literal, Unknown
 from lineage_core.plan.program import LineageProgram, StepKind
 from lineage_core.plan.relation import (
@@ -51,10 +52,8 @@ PLAN = Aggregate(
 )
 
 
-def sizes(by_place: dict[int, int]) -> object:
-    return lambda node, columns: (
-        Size(by_place[node.at], "statistics") if node.at in by_place else None
-    )
+def sizes(by_place: dict[int, int]) -> Sizes:
+    return lambda node, _: Size(by_place[node.at], "statistics") if node.at in by_place else None
 
 
 def saved_at(program: LineageProgram) -> list[int]:
@@ -71,7 +70,7 @@ def test_without_sizes_the_output_of_the_operator_in_need_is_saved() -> None:
 
 
 def test_the_smallest_operator_that_tells_as_much_is_saved() -> None:
-    program = infer(PLAN, ways=(StepKind.SAVED,), sizes=sizes({5: 900, 4: 800, 3: 90, 2: 7}))  # type: ignore[arg-type]  # a plain lambda
+    program = infer(PLAN, ways=(StepKind.SAVED,), sizes=sizes({5: 900, 4: 800, 3: 90, 2: 7}))
     assert saved_at(program) == [2] and exact(program)
     (placement,) = program.placements
     assert placement.needed == "Join (operator 5)" and placement.step == 1
@@ -84,7 +83,7 @@ def test_the_smallest_operator_that_tells_as_much_is_saved() -> None:
 
 
 def test_a_later_operator_that_is_bigger_is_not_taken() -> None:
-    program = infer(PLAN, ways=(StepKind.SAVED,), sizes=sizes({5: 10, 3: 90, 2: 70}))  # type: ignore[arg-type]  # a plain lambda
+    program = infer(PLAN, ways=(StepKind.SAVED,), sizes=sizes({5: 10, 3: 90, 2: 70}))
     assert saved_at(program) == [5]
 
 
@@ -93,7 +92,7 @@ def test_what_cannot_be_saved_is_not_taken() -> None:
     program = infer(
         PLAN,
         ways=(StepKind.SAVED,),
-        sizes=known,  # type: ignore[arg-type]  # a plain lambda
+        sizes=known,
         savable=lambda node: node.at not in (2, 6),
     )
     assert saved_at(program) == [3] and exact(program)

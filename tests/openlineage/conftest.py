@@ -19,6 +19,7 @@ from lineage_core.plan.expr import (
     Comparison,
     Literal,
     conj,
+    conjuncts,
     same,
 )
 from lineage_core.plan.program import LineageProgram, Step, StepKind
@@ -82,7 +83,7 @@ def _q4(output: str = "file:///results/q4") -> OutputRecord:
             Step(
                 StepKind.SOURCE,
                 0,
-                conj([same(Column(2, "string"), Anchor(2, "string")), *recent.args]),  # type: ignore[union-attr]
+                conj([same(Column(2, "string"), Anchor(2, "string")), *conjuncts(recent)]),
                 (key, priority, date),
                 3,
                 "orders",

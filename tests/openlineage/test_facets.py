@@ -91,7 +91,8 @@ def test_the_output_has_column_lineage_and_statistics(q4_event: dict[str, Any]) 
 def test_windows_have_their_subtype_and_the_unknown_has_none(
     q4: OutputRecord, record: Record, event: Event
 ) -> None:
-    orders, lines = (node for node in nodes(q4.plan) if isinstance(node, Scan))  # type: ignore[arg-type]
+    assert q4.plan is not None
+    orders, lines = (node for node in nodes(q4.plan) if isinstance(node, Scan))
     frame = Frame(FrameUnit.ROWS, None, Literal(0, "integer"))
     number = Named(50, "order_count", WindowCall("row_number", (), "integer", frame), "integer")
     numbered = Window(

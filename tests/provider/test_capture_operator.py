@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -14,6 +13,7 @@ from airflow.providers.openlineage.plugins.macros import lineage_run_id
 from airflow.sdk.exceptions import AirflowSkipException
 
 from lineage_core.openlineage import FACET_KEY
+from lineage_core.openlineage.run_facet import RowLineageRunFacet
 from lineage_core.store.manifest import RunState
 from row_lineage_provider.injection import injected, wanted
 from row_lineage_provider.operators.capture import RowLineageCaptureOperator
@@ -186,7 +186,8 @@ def test_a_capture_that_raises_the_users_error_again_is_no_failure_of_its_own(
     with pytest.raises(KeyError):
         task.execute(context())
     assert task._lineage is not None
-    assert task._lineage.run_facets[FACET_KEY].state == "captured"  # type: ignore[attr-defined]
+    facet = task._lineage.run_facets[FACET_KEY]
+    assert isinstance(facet, RowLineageRunFacet) and facet.state == "captured"
 
 
 def test_an_event_that_cannot_be_made_does_not_fail_the_task(
@@ -256,7 +257,8 @@ def test_a_failed_run_is_recorded_as_failed(store: Any, context: Context) -> Non
     from row_lineage_provider.recording import Recording, TaskRun
 
     task = TaskRun.of(context())
-    recording = Recording(task, lambda: store.capture(None, run_id="r", job="j", tags={}), logging)  # type: ignore[arg-type]
+    logger = operator(lambda: None).log
+    recording = Recording(task, lambda: store.capture(None, run_id="r", job="j", tags={}), logger)
     with pytest.raises(KeyError), recording:
         raise KeyError
     assert recording.record.state is RunState.FAILED

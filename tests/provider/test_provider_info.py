@@ -62,7 +62,7 @@ def test_the_connection_type_is_the_hooks() -> None:
     from row_lineage_provider.hooks.row_lineage import RowLineageHook
     from row_lineage_provider.settings import DEFAULT_CONN_ID
 
-    manager = ProvidersManagerTaskRuntime()  # type: ignore[no-untyped-call]
+    manager = ProvidersManagerTaskRuntime()  # type: ignore[no-untyped-call]  # Airflow's
     hook = manager.hooks["row_lineage"]
     assert hook is not None
     assert (hook.connection_type, hook.hook_name) == (RowLineageHook.conn_type, "Row Lineage")
@@ -81,7 +81,7 @@ def test_airflow_finds_the_decorator_and_the_plugin() -> None:
     integrate_macros_plugins()
     from airflow.sdk.execution_time import macros
 
-    assert macros.row_lineage.lineage_run_id is lineage_run_id  # type: ignore[attr-defined]
+    assert vars(macros)["row_lineage"].lineage_run_id is lineage_run_id
 
 
 def loaded(code: str) -> set[str]:

@@ -177,7 +177,7 @@ _PREDICATES = st.recursive(_atoms(), _connected, max_leaves=6)
 
 
 @given(st.lists(_PREDICATES, min_size=30, max_size=30))
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=8, suppress_health_check=list(HealthCheck), derandomize=True)
 def test_predicates_have_sparks_truth(
     sample: Sample, oracle: Callable[..., Any], predicates: list[Expr]
 ) -> None:
@@ -193,7 +193,7 @@ def test_predicates_have_sparks_truth(
 
 @given(_PREDICATES)
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+    max_examples=150, suppress_health_check=list(HealthCheck), derandomize=True
 )
 def test_a_filter_keeps_the_rows_where_it_is_true(
     sample: Sample, oracle: Callable[..., Any], predicate: Expr

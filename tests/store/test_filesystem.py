@@ -210,7 +210,7 @@ def test_a_manifest_cut_short_anywhere_is_corrupt(local: ArtifactStore, record: 
     assert local.load(run.id) == run
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(at=st.integers(0, 10**6), flip=st.integers(1, 255))
 def test_a_manifest_with_any_byte_changed_is_corrupt(
     local: ArtifactStore, record: Make, at: int, flip: int

@@ -21,7 +21,7 @@ from lineage_core.datasets import local_path
 from lineage_core.errors import UnsupportedError
 from lineage_core.plan.types import is_comparable
 from lineage_core.query import sql
-from lineage_core.query.compile import Dialect, Sql
+from lineage_core.query.compile import Dialect, Sql, null
 from lineage_core.query.engines.duckdb_dialect import DIALECT
 from lineage_core.query.partitions import partitions
 from lineage_core.query.protocol import FILE, ROW, value
@@ -142,14 +142,10 @@ def _refused(error: duckdb.Error) -> UnsupportedError:
 
 
 def _nothing(snapshot: Snapshot, columns: tuple[int, ...]) -> exp.Select:
-    empty = {value(i): _null(snapshot.columns[i].type) for i in columns}
-    empty |= {FILE: _null("long"), ROW: _null("long")}
+    empty = {value(i): null(snapshot.columns[i].type) for i in columns}
+    empty |= {FILE: null("long"), ROW: null("long")}
     aliased = [exp.alias_(expr, name, quoted=True) for name, expr in empty.items()]
     return exp.select(*aliased).where(exp.false())
-
-
-def _null(type: str) -> Sql:
-    return exp.Cast(this=exp.null(), to=sql_type(type)) if is_comparable(type) else exp.null()
 
 
 def _stored(snapshot: Snapshot, column: int, stored: Mapping[str, str]) -> Sql:
@@ -163,7 +159,7 @@ def _stored(snapshot: Snapshot, column: int, stored: Mapping[str, str]) -> Sql:
         )
     found = stored.get(name.lower())
     if found is None:
-        return _null(type)  # Spark reads a column that no file has as nulls
+        return null(type)  # Spark reads a column that no file has as nulls
     sql = _column("x", name)
     if not is_comparable(type) or found == _duckdb_name(type):
         return sql

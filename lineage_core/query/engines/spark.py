@@ -84,7 +84,7 @@ class SparkEngine:
             self._session.createDataFrame(table, schema).createOrReplaceTempView(name)
             self._views.append(name)
         try:
-            return self._session.sql(query.sql("spark", identify=True)).toArrow()
+            return self._session.sql(query.sql("spark", identify=True, copy=False)).toArrow()
         except PySparkException as error:
             # Its text may quote values of the data.
             kind = error.getCondition() or type(error).__name__
