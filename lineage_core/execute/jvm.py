@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
@@ -105,6 +107,17 @@ def _calling(jvm: Any) -> Callable[[Any, str, str], Any]:
     """
     kind = _class(jvm, "java.lang.Class").forName("scala.Function1")
     return partial(_class(jvm, "java.beans.EventHandler").create, kind)
+
+
+def error_kind(error: BaseException) -> str:
+    """Return the class of an error, and Spark's condition: messages may hold values of rows."""
+    match error:
+        case PySparkException():
+            return f"{type(error).__name__} {error.getCondition() or ''}".rstrip()
+        case Py4JJavaError():
+            return str(error.java_exception.getClass().getName())
+        case _:
+            return type(error).__name__
 
 
 @contextmanager

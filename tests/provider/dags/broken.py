@@ -35,7 +35,7 @@ def broken() -> None:
 
     @row_lineage_task
     def capture_fails(spark: SparkSession, run: Capture) -> str:
-        with patch("lineage_core.capture.attempt.infer", side_effect=RuntimeError("1-URGENT")):
+        with patch("lineage_core.capture.saving.infer", side_effect=RuntimeError("1-URGENT")):
             write_urgent(spark, "capture_fails")
         return run.id
 
