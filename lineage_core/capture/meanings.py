@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from lineage_core.capture import zoned
 from lineage_core.capture.literals import (
     INTEGRAL,
     has_collation,
@@ -17,6 +18,7 @@ from lineage_core.capture.literals import (
     read_type,
 )
 from lineage_core.capture.met import Met, snake
+from lineage_core.capture.own import OWN
 from lineage_core.plan.expr import (
     TRUE,
     AggregateCall,
@@ -34,17 +36,13 @@ from lineage_core.plan.expr import (
     same,
 )
 
-_ZONED = frozenset(
-    {
-        ("string", "timestamp"),
-        ("date", "timestamp"),
-        ("timestamp_ntz", "timestamp"),
-        ("timestamp", "string"),
-        ("timestamp", "date"),
-        ("timestamp", "timestamp_ntz"),
-    }
-)
-"""Casts whose result depends on the session's time zone, which no engine is told."""
+_WIDENS = {
+    "byte": ("byte",),
+    "short": ("byte", "short"),
+    "integer": ("byte", "short", "integer"),
+    "long": ("byte", "short", "integer", "long"),
+}
+"""Which integers every one of a type fits."""
 
 _AGGREGATES = {
     "Average": "avg",
@@ -121,9 +119,10 @@ def _cast(met: Met) -> Expr | None:
     before, after = data_type(met.args[0]), read_type(met.tree["dataType"])
     if any(is_nested(type) or has_collation(type) for type in (before, after)):
         return None
-    if (before, after) in _ZONED:
-        return None
-    narrows = after in INTEGRAL and (is_numeric(before) or before == "timestamp")
+    if (before, after) in zoned.CASTS:
+        return zoned.zoned_cast(met, after)
+    narrows = after in INTEGRAL and before not in _WIDENS[after]
+    narrows = narrows and (is_numeric(before) or before == "timestamp")
     if narrows and str(met.java().evalMode()) == "LEGACY":
         return None  # wraps around, as in `_arithmetic`
     return Call("cast", met.args, after)
@@ -163,7 +162,8 @@ def _function(name: str, *types: str) -> Callable[[Met], Expr | None]:
 
 
 def _concat(met: Met) -> Expr | None:
-    return met.call("concat") if all(data_type(arg) == "string" for arg in met.args) else None
+    kinds = {is_nested(data_type(arg)) or data_type(arg) for arg in met.args}
+    return met.call("concat") if kinds in ({"string"}, {True}) and not _collated(met) else None
 
 
 def _of_text(name: str, operands: int) -> Callable[[Met], Expr | None]:
@@ -187,11 +187,7 @@ def _built(name: str) -> Callable[[Met], Expr | None]:
 
 
 def _substring(met: Met) -> Expr | None:
-    # Positions from the end, or before the start, mean something else in other engines.
-    match met.args:
-        case (value, Literal(int(position)), Literal(int(length))) if position > 0 <= length:
-            return met.call("substring") if data_type(value) == "string" else None
-    return None
+    return met.call("substring") if data_type(met.args[0]) == "string" else None
 
 
 def _like(met: Met) -> Expr | None:
@@ -327,5 +323,7 @@ RULES: Mapping[str, Callable[[Met], Expr | None]] = {
     "DateSub": _function("date_sub", "date", "integer"),
     "DateDiff": _function("date_diff", "date", "date"),
     "AggregateExpression": _aggregate,
+    **OWN,
+    **zoned.RULES,
 }
 """How each Catalyst expression is read; a rule that answers None leaves it to `Unknown`."""

@@ -30,7 +30,7 @@ from lineage_core.plan.relation import (
 )
 from lineage_core.plan.repeat import uncomputable, unrepeatable
 from lineage_core.plan.traverse import column_ids, nodes
-from lineage_core.plan.types import is_comparable
+from lineage_core.plan.types import holds_map, is_comparable
 from lineage_core.plan.widen import widen
 from lineage_core.pushdown import Exact, Outcome, Prover, push, reduce
 
@@ -81,8 +81,11 @@ def cut(
     """
     keys = hidden(node) | (hidden(below) if below is not None else {})
     computed = kind is StepKind.COMPUTED
-    if not computed and (numbers(node) or any(map(_is_virtual, column_ids(predicate)))):
+    compared = column_ids(predicate)
+    if not computed and (numbers(node) or any(map(_is_virtual, compared))):
         return None
+    if any(f.id in compared and holds_map(f.type) for f in output(node)):
+        return None  # rows with maps cannot be made distinct
     carried = {**rids(node, formats), **unpaired(node)} if computed else {}
     widened = widen(node, keys.keys() | carried.keys())
     found = None
@@ -90,7 +93,8 @@ def cut(
         needed = prune(widened, {f.id for f in columns})
         if computed and _cannot_compute(needed, formats, decided):
             continue
-        row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in columns)
+        told = (f for f in columns if is_comparable(f.type))
+        row = conj(same(Column(f.id, f.type), Anchor(f.id, f.type)) for f in told)
         outcomes = push(widened, predicate, prove, row=row, premise=premise)
         found = Cut(kind, widened, columns, outcomes)
         if all(isinstance(outcome, Exact) for outcome in outcomes) and tells(found):
@@ -138,10 +142,12 @@ def _choices(
     rids of every scan they are enough; where a scan has none, keys have to tell its rows.
     """
     computed = kind is StepKind.COMPUTED
-    offered = tuple(
-        f for f in output(node) if is_comparable(f.type) and (computed or not _is_virtual(f.id))
-    )
     compared = column_ids(predicate)
+    offered = tuple(
+        f
+        for f in output(node)
+        if (is_comparable(f.type) or f.id in compared) and (computed or not _is_virtual(f.id))
+    )
     least = compared | carried.keys()
     if computed:
         yield tuple(f for f in offered if f.id in least)

@@ -7,7 +7,7 @@ and refuses one that it does not have in exactly this meaning. Anything else is 
 
 from __future__ import annotations
 
-FUNCTIONS = frozenset(
+_COMMON = frozenset(
     {
         # arithmetic; a result that does not fit its type is null when evaluated again
         "add",
@@ -34,6 +34,12 @@ FUNCTIONS = frozenset(
         "ln",  # null where the value is not positive
         "power",
         "isnan",
+        "div",  # div(long, long): without remainder; null by 0
+        "pmod",  # pmod(value, divisor): null by 0
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "bitwise_not",
         # strings; positions count characters from 1
         "starts_with",
         "ends_with",
@@ -77,8 +83,111 @@ FUNCTIONS = frozenset(
         "map",  # map(key, value, ...)
         "named_struct",  # named_struct(name, value, ...)
         "get",  # get(array, position from 0): null beyond its ends
+        "element_at",  # element_at(array, position from 1), element_at(map, key): null if missing
+        "field",  # field(struct, name), field(array of structs, name)
+        "size",  # of an array or map; null of null
     }
 )
+"""The functions that an engine other than Spark may have as well."""
+
+SPARKS = frozenset(
+    {
+        "acos",
+        "array_contains",
+        "array_distinct",
+        "array_except",
+        "array_intersect",
+        "array_join",
+        "array_max",
+        "array_min",
+        "array_position",
+        "array_remove",
+        "array_union",
+        "arrays_overlap",
+        "ascii",
+        "asin",
+        "atan",
+        "atan2",
+        "bit_length",
+        "bround",
+        "cbrt",
+        "chr",
+        "cos",
+        "cosh",
+        "crc32",
+        "date_from_unix_date",
+        "degrees",
+        "expm1",
+        "find_in_set",
+        "flatten",
+        "format_number",
+        "from_utc_timestamp",
+        "get_json_object",
+        "hash",
+        "hex",
+        "hypot",
+        "levenshtein",
+        "locate",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "map_entries",
+        "map_keys",
+        "map_values",
+        "md5",
+        "nanvl",
+        "octet_length",
+        "overlay",
+        "radians",
+        "regexp_extract_all",
+        "reverse",
+        "rint",
+        "sha1",
+        "sha2",
+        "shiftleft",
+        "shiftright",
+        "shiftrightunsigned",
+        "signum",
+        "sin",
+        "sinh",
+        "sort_array",
+        "soundex",
+        "space",
+        "split",
+        "substring_index",
+        "tan",
+        "tanh",
+        "to_utc_timestamp",
+        "trunc",
+        "unix_date",
+        "unix_micros",
+        "unix_millis",
+        "unix_seconds",
+        "weekday",
+        "xxhash64",
+    }
+)
+"""The functions that are Spark's own, of the same name in its SQL."""
+
+ZONED = frozenset(
+    {
+        "zoned_cast",  # between instants and what clocks and calendars show; text included
+        "date_format",  # date_format(instant, pattern)
+        "date_trunc",  # date_trunc(unit, instant)
+        "from_unixtime",  # from_unixtime(seconds, pattern)
+        "hour",
+        "minute",
+        "months_between",  # months_between(instant, instant, whether to round)
+        "second",
+        "to_timestamp",  # to_timestamp(text, pattern), null where it does not fit; `_ntz` alike
+        "to_timestamp_ntz",
+        "to_unix_timestamp",  # to_unix_timestamp(instant, date or text, pattern)
+    }
+)
+"""The functions whose last operand is the id of the time zone they are computed in."""
+
+FUNCTIONS = _COMMON | SPARKS | ZONED
 
 AGGREGATES = frozenset(
     {

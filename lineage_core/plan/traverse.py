@@ -126,6 +126,9 @@ def evaluable(expr: Expr) -> bool:
                 return False
             case IsNull(Column() | Anchor()):
                 pass  # which is known of a value of any type
+            case Call(args=args):
+                # A function may be one of values that cannot be compared.
+                stack.extend(arg for arg in args if not isinstance(arg, Column))
             case Compare(left=left) if not is_comparable(data_type(left)):
                 return False
             case other:

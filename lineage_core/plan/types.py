@@ -25,6 +25,11 @@ _SCALARS = frozenset(
 _SIZED = re.compile(r"decimal\(\d+,-?\d+\)|(var)?char\(\d+\)")
 
 
+def holds_map(type: DataType) -> bool:
+    """Whether `type` is a map, or has one in it."""
+    return '"type":"map"' in type
+
+
 def is_comparable(type: DataType) -> bool:
     """Whether every engine can compare values of `type` in Spark's meaning.
 

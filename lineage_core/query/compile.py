@@ -31,6 +31,7 @@ from lineage_core.plan.expr import (
     Or,
     Unknown,
     WindowCall,
+    data_type,
 )
 from lineage_core.plan.relation import Generate
 from lineage_core.plan.types import is_comparable
@@ -96,7 +97,20 @@ class Dialect:
 
 
 def compile_expr(expr: Expr, resolve: Resolve, dialect: Dialect) -> Sql:
-    """Return the SQL of `expr`.
+    """Return the SQL of `expr`, whose values are compared: with others, to group or to sort.
+
+    Raises:
+        UnsupportedError: the engine lacks a function, type or conversion in exactly Spark's
+            meaning, or values of the type cannot be compared.
+    """
+    type = data_type(expr)
+    if not is_comparable(type):
+        raise UnsupportedError(f"a value of type {type} cannot be compared")
+    return compile_value(expr, resolve, dialect)
+
+
+def compile_value(expr: Expr, resolve: Resolve, dialect: Dialect) -> Sql:
+    """Return the SQL of `expr`, whose values may be of any type, but are only handed on.
 
     Raises:
         UnsupportedError: the engine lacks a function, type or conversion in exactly Spark's
@@ -127,13 +141,13 @@ def _condition(
 ) -> Sql:
     match expr:
         case Compare(op, left, right):
-            sides = (_compile(side, resolve, dialect) for side in (left, right))
+            sides = (compile_expr(side, resolve, dialect) for side in (left, right))
             return exp.paren(_OPERATORS[op](this=next(sides), expression=next(sides)), copy=False)
         case IsNull(arg):
             return exp.paren(exp.Is(this=_bare(arg, resolve, dialect), expression=exp.null()))
         case IsIn(arg, values):
             listed = [literal(value, dialect) for value in values]
-            return exp.paren(exp.In(this=_compile(arg, resolve, dialect), expressions=listed))
+            return exp.paren(exp.In(this=compile_expr(arg, resolve, dialect), expressions=listed))
         case Not(arg):
             return exp.paren(exp.Not(this=_compile(arg, resolve, dialect)), copy=False)
         case And(args):
@@ -196,8 +210,6 @@ def _bare(expr: Expr, resolve: Resolve, dialect: Dialect) -> Sql:
 
 def _column(expr: Column | Anchor, resolve: Resolve) -> Sql:
     column = resolve(expr)
-    if not is_comparable(expr.type):
-        raise UnsupportedError(f"a column of type {expr.type} cannot be compared")
     if expr.type not in FLOATS:
         return column
     # Parquet's statistics do not count NaN, yet engines skip row groups by them: with a bare column

@@ -49,7 +49,7 @@ from lineage_core.plan.relation import (
 )
 from lineage_core.plan.traverse import column_ids, fold, operands, rewrite, walk
 from lineage_core.query.calls import compile_aggregate, compile_window
-from lineage_core.query.compile import Dialect, Resolve, Sql, compile_expr, null
+from lineage_core.query.compile import Dialect, Resolve, Sql, compile_expr, compile_value, null
 from lineage_core.query.draft import Draft, Order
 from lineage_core.query.sql import fresh, table
 from lineage_core.query.types import FLOATS
@@ -275,7 +275,7 @@ class _Compiler:
             case Literal(None, type):
                 return null(type)
             case _:
-                return compile_expr(expr, _resolve(draft), self._dialect)
+                return compile_value(expr, _resolve(draft), self._dialect)
 
     def _offering(self, draft: Draft, ids: Iterable[int]) -> Draft:
         """Return `draft` such that `ids` need not be computed in it."""

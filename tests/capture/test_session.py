@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
 
-from lineage_core.capture import Capture, attempt, hooks, outputs, sources
+from lineage_core.capture import Capture, attempt, hooks, outputs, saving, sources
 from lineage_core.catalog import Catalog
 from lineage_core.datasets import canonical
 from lineage_core.errors import NotFoundError
@@ -183,7 +183,7 @@ _STAGES = [
     (attempt, "optimise", "optimise"),
     (attempt, "read_plan", "optimise"),
     (sources, "list_files", "sources"),
-    (attempt, "infer", "infer"),
+    (saving, "infer", "infer"),
     (choose, "choose", "save"),
     (outputs, "take", "output"),
     (sources, "take", "snapshot"),

@@ -12,6 +12,7 @@ from lineage_core.plan.expr import (
     FALSE,
     TRUE,
     AggregateCall,
+    Anchor,
     And,
     Call,
     Column,
@@ -147,6 +148,10 @@ def test_what_can_be_computed_again() -> None:
     assert evaluable(Call("add", (A, B), "long"))
     assert not evaluable(conj([A, Compare(Comparison.LT, random, B)]))
     assert not evaluable(total)
+    tags = Column(7, '{"type":"array"}')
+    assert evaluable(Call("size", (tags,), "integer"))
+    assert not evaluable(tags) and not evaluable(Compare(Comparison.EQ, tags, tags))
+    assert not evaluable(Call("size", (Anchor(7, tags.type),), "integer"))
     assert operands(AggregateCall("sum", (A,), "long", False, B)) == (A, B)
     assert (data_type(random), data_type(total), data_type(conj([A, B]))) == (
         "double",

@@ -38,7 +38,7 @@ from lineage_core.query.compile import compile_expr
 from lineage_core.query.engines.choice import Engines
 from lineage_core.query.engines.duckdb_dialect import DIALECT as DUCKDB
 from lineage_core.query.engines.duckdb_dialect import FUNCTIONS as DUCKDB_FUNCTIONS
-from lineage_core.query.engines.spark_dialect import FUNCTIONS as SPARK_FUNCTIONS
+from lineage_core.query.engines.spark_dialect import dialect as spark_dialect
 from lineage_core.query.protocol import Engine, value
 from lineage_core.query.reader import Reader
 from lineage_core.query.relations import Relations
@@ -249,6 +249,11 @@ def _arithmetic() -> Iterator[Call]:
     yield Call("divide", wide, "decimal(38,6)")
     yield Call("multiply", wide, "decimal(38,6)")
     yield Call("divide", _pair("double"), "double")
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+        for type in ("byte", "integer", "long"):
+            yield Call(name, _pair(type), type)
+    yield Call("bitwise_not", _pair("long")[:1], "long")
+    yield Call("div", _pair("long"), "long")
 
 
 def _of_all_types() -> Iterator[Call]:
@@ -293,11 +298,30 @@ def _of_dates() -> Iterator[Call]:
     yield Call("date_diff", (day, end), "integer")
     yield Call("date_add", (day, Literal(0, "integer")), "date")
     yield Call("date_sub", (day, Literal(31, "integer")), "date")
+    for unit in ("year", "Quarter", "MM", "week"):
+        yield Call("trunc", (day, Literal(unit, "string")), "date")
+
+
+def _of_clocks() -> Iterator[Call]:
+    utc = Literal("Etc/UTC", "string")
+    moment, shown, day = (_pair(type)[0] for type in ("timestamp", "timestamp_ntz", "date"))
+    for source, type in [
+        (moment, "date"),
+        (moment, "timestamp_ntz"),
+        (shown, "timestamp"),
+        (day, "timestamp"),
+    ]:
+        yield Call("zoned_cast", (source, utc), type)
+    for name in ("hour", "minute", "second"):
+        yield Call(name, (moment, utc), "integer")
+        yield Call(name, (shown, utc), "integer")
+    for unit in ("YEAR", "quarter", "mon", "week", "dd", "hour", "minute", "second"):
+        yield Call("date_trunc", (Literal(unit, "string"), moment, utc), "timestamp")
 
 
 def _calls() -> list[Call]:
     """Return calls of every function, over columns of every type it may take."""
-    return [*_arithmetic(), *_of_all_types(), *_of_strings(), *_of_dates()]
+    return [*_arithmetic(), *_of_all_types(), *_of_strings(), *_of_dates(), *_of_clocks()]
 
 
 def _supported(call: Call) -> bool:
@@ -318,7 +342,7 @@ def test_functions_give_the_same_values(sample: Sample) -> None:
 
 
 def test_every_function_of_the_ir_is_on_spark() -> None:
-    assert set(SPARK_FUNCTIONS) == FUNCTIONS
+    assert set(spark_dialect(lambda _: None).functions) == FUNCTIONS
     assert set(DUCKDB_FUNCTIONS) <= FUNCTIONS
 
 

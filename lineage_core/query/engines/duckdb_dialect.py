@@ -2,8 +2,8 @@
 
 Arithmetic is done in a wider type and narrowed with TRY_CAST, as a result that does not fit is
 null. Left out because the meanings differ: `upper` and `lower` (special casing of some letters),
-conversions from and to text, parts of timestamps (Spark's session time
-zone).
+conversions from and to text, and what depends on a time zone other than UTC: the rules of a zone
+are data, of which Spark's Java and DuckDB have their own versions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from lineage_core.errors import UnsupportedError
-from lineage_core.plan.expr import Call, DataType, Literal, data_type
+from lineage_core.plan.expr import Call, DataType, Expr, Literal, data_type
 from lineage_core.query.compile import Dialect, Function, Sql, call, literal
 from lineage_core.query.engines import duckdb_decimals as decimals
 from lineage_core.query.engines.duckdb_calls import (
@@ -30,6 +30,20 @@ _EXACT_DIGITS = 15
 """A decimal of so many digits converts to the nearest double by one division."""
 
 _MAX_PRECISION = 38
+
+_UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "+00:00"})
+
+_UNITS = {
+    **dict.fromkeys(("year", "yyyy", "yy"), "year"),
+    "quarter": "quarter",
+    **dict.fromkeys(("month", "mon", "mm"), "month"),
+    "week": "week",
+    **dict.fromkeys(("day", "dd"), "day"),
+    "hour": "hour",
+    "minute": "minute",
+    "second": "second",
+}
+"""Spark's names of units, and DuckDB's."""
 
 
 def _text(value: str) -> Sql:
@@ -254,6 +268,81 @@ def _shift_date(operator: type[exp.Binary]) -> Function:
     return build
 
 
+def _whole(build_wide: Callable[[Sequence[Sql]], Sql]) -> Function:
+    """A function of integers, computed in a wider type; null where its result does not fit."""
+
+    def build(expr: Call, args: Sequence[Sql]) -> Sql:
+        if any(data_type(arg) not in INTEGERS for arg in expr.args):
+            raise _refuse(expr)
+        return _try(build_wide([exp.Cast(this=arg, to=_WIDE.copy()) for arg in args]), expr.type)
+
+    return build
+
+
+def _quotient(wide: Sequence[Sql]) -> Sql:
+    divisor = exp.Nullif(this=wide[1], expression=exp.Literal.number(0))
+    return exp.IntDiv(this=wide[0], expression=divisor)
+
+
+def _bits(operator: type[exp.Binary]) -> Function:
+    return _whole(lambda wide: operator(this=wide[0], expression=wide[1]))
+
+
+def _utc(function: Function) -> Function:
+    """A function of a time zone, which has to be UTC; the session of the engine is in it."""
+
+    def build(expr: Call, args: Sequence[Sql]) -> Sql:
+        match expr.args:
+            case (*_, Literal(str(zone))) if zone in _UTC:
+                return function(expr, args[:-1])
+        raise _refuse(expr, " (in other time zones than UTC)")
+
+    return build
+
+
+def _zoned_cast(expr: Call, args: Sequence[Sql]) -> Sql:
+    source, target = canonical(data_type(expr.args[0])), canonical(expr.type)
+    if "string" in (source, target):
+        raise _refuse(expr)
+    return exp.Cast(this=_shown(args[0]), to=sql_type(target))
+
+
+def _shown(instant: Sql) -> Sql:
+    """Return what a clock in UTC shows."""
+    return exp.Cast(this=instant, to=sql_type("timestamp_ntz"))
+
+
+def _time_part(name: str) -> Function:
+    def build(expr: Call, args: Sequence[Sql]) -> Sql:
+        return exp.Cast(this=call(name, _shown(args[0])), to=sql_type("integer"))
+
+    def any_zone(expr: Call, args: Sequence[Sql]) -> Sql:
+        shown = data_type(expr.args[0]) == "timestamp_ntz"
+        return build(expr, args) if shown else _utc(build)(expr, args)
+
+    return any_zone
+
+
+def _date_trunc(expr: Call, args: Sequence[Sql]) -> Sql:
+    unit = _unit(expr, expr.args[0])
+    start = call("date_trunc", exp.Literal.string(unit), _shown(args[1]))
+    return exp.Cast(this=_shown(start), to=sql_type("timestamp"))
+
+
+def _trunc(expr: Call, args: Sequence[Sql]) -> Sql:
+    unit = _unit(expr, expr.args[1])
+    if unit not in ("year", "quarter", "month", "week"):
+        raise _refuse(expr, f" (to a {unit})")
+    return exp.Cast(this=call("date_trunc", exp.Literal.string(unit), args[0]), to=sql_type("date"))
+
+
+def _unit(expr: Call, arg: Expr) -> str:
+    match arg:
+        case Literal(str(text)) if text.lower() in _UNITS:
+            return _UNITS[text.lower()]
+    raise _refuse(expr, " (unless the unit is a constant)")
+
+
 FUNCTIONS: dict[str, Function] = {
     "add": _arithmetic(exp.Add),
     "subtract": _arithmetic(exp.Sub),
@@ -263,6 +352,11 @@ FUNCTIONS: dict[str, Function] = {
     "negative": _sign(lambda value: exp.paren(exp.Neg(this=value))),
     "abs": _sign(lambda value: call("abs", value)),
     "cast": _cast,
+    "div": _whole(_quotient),
+    "bitwise_and": _bits(exp.BitwiseAnd),
+    "bitwise_or": _bits(exp.BitwiseOr),
+    "bitwise_xor": _bits(exp.BitwiseXor),
+    "bitwise_not": _whole(lambda wide: exp.BitwiseNot(this=wide[0])),
     "case_when": _case_when,
     "coalesce": _alike("coalesce"),
     "greatest": _alike("greatest"),
@@ -282,6 +376,12 @@ FUNCTIONS: dict[str, Function] = {
     "date_add": _shift_date(exp.Add),
     "date_sub": _shift_date(exp.Sub),
     "date_diff": _over("date", lambda args: exp.paren(exp.Sub(this=args[0], expression=args[1]))),
+    "trunc": _trunc,
+    "zoned_cast": _utc(_zoned_cast),
+    "date_trunc": _utc(_date_trunc),
+    "hour": _time_part("hour"),
+    "minute": _time_part("minute"),
+    "second": _time_part("second"),
 }
 
 DIALECT = Dialect(

@@ -1,8 +1,8 @@
 """The Spark engine: whatever Spark reads, in the active session or a local one.
 
 A base relation is a temporary view over exactly the snapshot's files; `_metadata` of a file scan
-tells each row's file and place. An engine serves one question: its views are dropped when it is
-closed, and nothing of the session's configuration is changed.
+tells each row's file and place. An engine serves one question, in a copy of the session: its views
+and the time zone it computes in are nobody else's.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from lineage_core.datasets import canonical
 from lineage_core.errors import UnsupportedError
 from lineage_core.query import types
 from lineage_core.query.compile import Dialect, Sql
-from lineage_core.query.engines.spark_dialect import DIALECT
+from lineage_core.query.engines.spark_dialect import dialect
 from lineage_core.query.partitions import partitions
 from lineage_core.query.protocol import FILE, ROW, value
 from lineage_core.snapshot import Snapshot
 
+_TIME_ZONE = "spark.sql.session.timeZone"
 _PATH = "path"
 _METADATA = "_metadata"
 _GLOB = "*?[]{}\\"
@@ -39,11 +40,11 @@ _GLOB = "*?[]{}\\"
 class SparkEngine:
     """Answers with Spark; see the module. Use it as a context manager."""
 
-    dialect: Dialect = DIALECT
-
     def __init__(self) -> None:
-        self._session = SparkSession.getActiveSession() or _local_session()
-        self._views: list[str] = []
+        self._users = SparkSession.getActiveSession() or _local_session()
+        self._session = _copy(self._users)
+        self._zone: str | None = None
+        self.dialect: Dialect = dialect(self._enter)
 
     def __enter__(self) -> Self:
         return self
@@ -54,8 +55,17 @@ class SparkEngine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for view in self._views:
-            self._session.catalog.dropTempView(view)
+        _make_active(self._users)
+
+    def _enter(self, zone: str) -> None:
+        """Compute in a time zone."""
+        if self._zone not in (None, zone):
+            raise UnsupportedError(
+                f"the plan converts times in two time zones, {self._zone} and {zone}",
+                hint="ask by other columns, or by rids",
+            )
+        self._zone = zone
+        self._session.conf.set(_TIME_ZONE, zone)
 
     def scan(self, snapshot: Snapshot, columns: tuple[int, ...], *, rids: bool) -> exp.Select:
         first_partition = len(snapshot.columns) - snapshot.partition_columns
@@ -71,7 +81,7 @@ class SparkEngine:
         query = query.from_(exp.to_table(view, alias="x"))
         if len(stored) < len(columns):
             on = exp.EQ(this=exp.column(FILE, table="p"), expression=exp.column(FILE, table="x"))
-            query = query.join(partitions(snapshot, columns, DIALECT).subquery("p"), on=on)
+            query = query.join(partitions(snapshot, columns, self.dialect).subquery("p"), on=on)
         return query
 
     def never_null(self, snapshot: Snapshot, column: int) -> bool:
@@ -82,7 +92,6 @@ class SparkEngine:
             # Unless told, Spark takes timestamps without a zone for some of its session's zone.
             schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
             self._session.createDataFrame(table, schema).createOrReplaceTempView(name)
-            self._views.append(name)
         try:
             return self._session.sql(query.sql("spark", identify=True, copy=False)).toArrow()
         except PySparkException as error:
@@ -136,13 +145,28 @@ class SparkEngine:
     def _view(self, relation: DataFrame) -> str:
         name = f"row_lineage_{uuid4().hex}"
         relation.createOrReplaceTempView(name)
-        self._views.append(name)
         return name
 
 
 def _local_session() -> SparkSession:
     builder = SparkSession.builder.master("local[*]").appName("row-lineage")
     return builder.config("spark.ui.enabled", "false").getOrCreate()
+
+
+def _copy(session: SparkSession) -> SparkSession:
+    """Return a session with the settings that `session` has now, and views of its own."""
+    copy = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
+    # Of the old meaning of patterns nothing is computed again.
+    copy.conf.set("spark.sql.legacy.timeParserPolicy", "CORRECTED")
+    return copy
+
+
+def _make_active(session: SparkSession) -> None:
+    """Make `session` the active one again, which others are as soon as they are used."""
+    jvm = session.sparkContext._jvm
+    assert jvm is not None
+    jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)
+    SparkSession._activeSession = session
 
 
 def _schema(snapshot: Snapshot, count: int) -> StructType:

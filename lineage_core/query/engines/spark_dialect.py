@@ -1,21 +1,22 @@
 """What Spark is told: its own functions, in the variants that give null where others would raise.
 
 Constants that SQL text could distort (escapes, `${...}` substitution) are written in hexadecimal,
-so that no setting of the session changes them. Conversions that depend on the session's time zone
-are refused: a lineage question may be asked in another one than the pipeline ran in.
+so that no setting of the session changes them. What depends on the session's time zone is only
+evaluated in the zone that the pipeline ran in, which the engine is told.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from sqlglot import exp
 
 from lineage_core.errors import UnsupportedError
 from lineage_core.plan.expr import Call, DataType, Literal, data_type
-from lineage_core.query.compile import Dialect, Function, Sql, call, literal
+from lineage_core.plan.functions import SPARKS, ZONED
+from lineage_core.query.compile import Dialect, Function, Sql, call
 from lineage_core.query.engines.spark_calls import (
     AGGREGATE_FUNCTIONS,
     WINDOW_FUNCTIONS,
@@ -86,7 +87,7 @@ def _abs(expr: Call, args: Sequence[Sql]) -> Sql:
 
 def _zero(type: DataType) -> Sql:
     value = "0" if type.startswith("decimal") else 0
-    return literal(Literal(value, type), DIALECT)
+    return exp.Cast(this=exp.Literal.string(str(value)), to=sql_type(type))
 
 
 def _like(expr: Call, args: Sequence[Sql]) -> Sql:
@@ -105,6 +106,34 @@ def _like(expr: Call, args: Sequence[Sql]) -> Sql:
                 "LIKE is evaluated with a constant pattern and escape character only",
                 hint="ask by other columns, or by rids",
             )
+
+
+def _element_at(expr: Call, args: Sequence[Sql]) -> Sql:
+    return call("try_element_at", *args)
+
+
+def _field(expr: Call, args: Sequence[Sql]) -> Sql:
+    match expr.args:
+        case (_, Literal(str(name))):
+            return exp.Dot(this=args[0], expression=exp.to_identifier(name, quoted=True))
+    raise UnsupportedError("a field of a struct is given by its name")
+
+
+def _size(_: Call, args: Sequence[Sql]) -> Sql:
+    # A session may say that null has -1 elements.
+    is_null = exp.Is(this=args[0], expression=exp.null())
+    return exp.If(this=is_null, true=exp.null(), false=call("size", args[0].copy()))
+
+
+def _not_by_zero(expr: Call, args: Sequence[Sql]) -> Sql:
+    zero = exp.Nullif(this=args[1], expression=_zero(data_type(expr.args[1])))
+    if expr.name == "div":
+        return exp.paren(exp.IntDiv(this=args[0], expression=zero))
+    return call(expr.name, args[0], zero)
+
+
+def _bits(operator: type[exp.Binary]) -> Function:
+    return lambda _, args: exp.paren(operator(this=args[0], expression=args[1]))
 
 
 _NAMES: dict[str, str] = {
@@ -173,6 +202,23 @@ _BUILT: dict[str, Function] = {
     "negative": _negative,
     "abs": _abs,
     "like": _like,
+    "element_at": _element_at,
+    "field": _field,
+    "size": _size,
+    "div": _not_by_zero,
+    "pmod": _not_by_zero,
+    "bitwise_and": _bits(exp.BitwiseAnd),
+    "bitwise_or": _bits(exp.BitwiseOr),
+    "bitwise_xor": _bits(exp.BitwiseXor),
+    "bitwise_not": lambda _, args: exp.paren(exp.BitwiseNot(this=args[0])),
+}
+
+_ZONED_FUNCTIONS: dict[str, Function] = {
+    "zoned_cast": lambda expr, args: exp.TryCast(this=args[0], to=sql_type(expr.type), safe=True),
+    "to_timestamp": lambda _, args: call("try_to_timestamp", *args),
+    "to_timestamp_ntz": lambda expr, args: exp.Cast(
+        this=call("try_to_timestamp", *args), to=sql_type(expr.type)
+    ),
 }
 
 _ZONED_PARTS = frozenset({"year", "quarter", "month", "day", "date_add", "date_sub", "date_diff"})
@@ -191,23 +237,44 @@ def _dated(function: Function) -> Function:
 
 
 def _table() -> dict[str, Function]:
-    named: dict[str, Function] = {name: _named(name) for name in _SAME}
+    named: dict[str, Function] = {name: _named(name) for name in (*_SAME, *SPARKS)}
     named |= {name: _named(spark) for name, spark in _NAMES.items()}
     zoned = {name: _dated(function) for name, function in named.items() if name in _ZONED_PARTS}
     return named | zoned | _BUILT
 
 
-FUNCTIONS: dict[str, Function] = _table()
+def _in_zone(name: str, enter: Callable[[str], None]) -> Function:
+    function = _ZONED_FUNCTIONS.get(name, _named(name))
 
-DIALECT = Dialect(
-    "spark",
-    FUNCTIONS,
-    _text,
-    _instant,
-    _local,
-    AGGREGATE_FUNCTIONS,
-    WINDOW_FUNCTIONS,
-    distance,
-    generate,
-    materializes=False,
-)
+    def build(expr: Call, args: Sequence[Sql]) -> Sql:
+        match expr.args[-1]:
+            case Literal(str(zone)):
+                enter(zone)
+                return function(expr, args[:-1])
+        raise UnsupportedError(f"{name} is evaluated in a constant time zone only")
+
+    return build
+
+
+def dialect(enter: Callable[[str], None]) -> Dialect:
+    """Return what Spark is told.
+
+    Args:
+        enter: makes a time zone that of the session, or raises UnsupportedError.
+    """
+    return Dialect(
+        "spark",
+        FUNCTIONS | {name: _in_zone(name, enter) for name in ZONED},
+        _text,
+        _instant,
+        _local,
+        AGGREGATE_FUNCTIONS,
+        WINDOW_FUNCTIONS,
+        distance,
+        generate,
+        materializes=False,
+    )
+
+
+FUNCTIONS: dict[str, Function] = _table()
+"""The functions that are the same in any time zone."""
