@@ -590,9 +590,9 @@ def test_the_current_time_is_no_constant(tables: SparkSession, function: str) ->
         for node in nodes(captured.plan)
         for root in _expressions(node)
         for expr in walk(root)
-        if isinstance(expr, Literal)
+        if isinstance(expr, Literal) and expr.type != "string"
     ]
-    assert years == [1]
+    assert years == [1], "no year of a time but the 1 of the query; a zone is text"
 
 
 def test_the_current_time_in_a_subquery_and_in_rows_of_no_table(tables: SparkSession) -> None:
