@@ -76,7 +76,7 @@ cast(n as timestamp); cast(ts as timestamp_ntz); try_cast(u as timestamp); hour(
 second(ts); hour(n); year(ts); dayofmonth(ts); extract(week from ts); datediff(ts, dt);
 date_add(ts, 1); last_day(ts); date_trunc('day', ts); date_trunc('HOUR', ts);
 date_trunc('year', dt); date_format(ts, 'yyyy-MM-dd HH z'); date_format(dt, 'EEE');
-from_unixtime(l div 1000); from_unixtime(i, 'yyyy'); unix_timestamp(ts);
+from_unixtime(l div 1000); from_unixtime(i, 'yyyy'); unix_timestamp(ts); unix_timestamp(u);
 try_to_timestamp(u, 'yyyy-MM-dd HH:mm:ss'); try_to_date(u, 'yyyy-MM-dd HH:mm:ss');
 months_between(ts, dt); add_months(ts, 1)
 """

@@ -213,7 +213,15 @@ _BUILT: dict[str, Function] = {
     "bitwise_not": lambda _, args: exp.paren(exp.BitwiseNot(this=args[0])),
 }
 
+def _to_unix_timestamp(expr: Call, args: Sequence[Sql]) -> Sql:
+    if data_type(expr.args[0]) == "string":
+        # Of text that is no time, the function itself may make an error.
+        return call("unix_seconds", call("try_to_timestamp", *args))
+    return call("to_unix_timestamp", *args)
+
+
 _ZONED_FUNCTIONS: dict[str, Function] = {
+    "to_unix_timestamp": _to_unix_timestamp,
     "zoned_cast": lambda expr, args: exp.TryCast(this=args[0], to=sql_type(expr.type), safe=True),
     "to_timestamp": lambda _, args: call("try_to_timestamp", *args),
     "to_timestamp_ntz": lambda expr, args: exp.Cast(
