@@ -1,0 +1,41 @@
+"""Look cells up in an encoded relation, as it is: the join of DSLog V-B, on any number of axes.
+
+The ranges of keys that meet the cells asked about are cut down to them; then values that are
+relative to a key become absolute. One value axis that moves along with a key covers a range, too.
+Several that move along with the same key cover a diagonal, which is no box: there the key's cells
+are taken one by one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lineage_core.index.cells import Cells, boxes, overlapping
+from lineage_core.index.provrc import Ranges, expand
+
+MOST_CELLS = 1 << 30
+"""How many cells of diagonals a lookup takes one by one; more are refused as corrupt."""
+
+
+def related(ranges: Ranges, wanted: Cells) -> Cells:
+    """Return the values of all the key cells `wanted`.
+
+    Raises:
+        CorruptError: a diagonal has more than `MOST_CELLS` cells.
+    """
+    row, box = overlapping(ranges.key_low, ranges.key_high, wanted.low, wanted.high)
+    low = np.maximum(ranges.key_low[:, row], wanted.low[:, box])
+    high = np.minimum(ranges.key_high[:, row], wanted.high[:, box])
+    base = ranges.base[:, row]
+    moves = base[None] == np.arange(len(low))[:, None, None]  # key axes, value axes, rows
+    diagonal = moves.sum(axis=1) > 1
+    if diagonal.any():
+        steps = np.where(diagonal, high - low, 0)
+        part, offset = expand(np.zeros_like(steps), steps, MOST_CELLS)
+        row, diagonal, moves = row[part], diagonal[:, part], moves[:, :, part]
+        low, high = low[:, part] + offset, high[:, part]
+        high = np.where(diagonal, low, high)
+    return boxes(
+        ranges.value_low[:, row] + (moves * low[:, None]).sum(axis=0),
+        ranges.value_high[:, row] + (moves * high[:, None]).sum(axis=0),
+    )
