@@ -12,13 +12,25 @@ import numpy as np
 
 from lineage_core.index.cells import Cells, boxes, overlapping
 from lineage_core.index.provrc import Ranges, expand
+from lineage_core.index.relation import Integers
 
-MOST_CELLS = 1 << 30
+MOST_CELLS = 1 << 26
 """How many cells of diagonals a lookup takes one by one; more are refused as corrupt."""
 
 
 def related(ranges: Ranges, wanted: Cells) -> Cells:
     """Return the values of all the key cells `wanted`.
+
+    Raises:
+        CorruptError: a diagonal has more than `MOST_CELLS` cells.
+    """
+    return boxes(*matches(ranges, wanted))
+
+
+def matches(ranges: Ranges, wanted: Cells) -> tuple[Integers, Integers]:
+    """Return where the boxes of the values of all the key cells `wanted` begin and end.
+
+    The boxes may overlap.
 
     Raises:
         CorruptError: a diagonal has more than `MOST_CELLS` cells.
@@ -35,7 +47,7 @@ def related(ranges: Ranges, wanted: Cells) -> Cells:
         row, diagonal, moves = row[part], diagonal[:, part], moves[:, :, part]
         low, high = low[:, part] + offset, high[:, part]
         high = np.where(diagonal, low, high)
-    return boxes(
+    return (
         ranges.value_low[:, row] + (moves * low[:, None]).sum(axis=0),
         ranges.value_high[:, row] + (moves * high[:, None]).sum(axis=0),
     )

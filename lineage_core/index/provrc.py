@@ -51,6 +51,17 @@ class Ranges:
         parts = (self.key_low, self.key_high, self.base, self.value_low, self.value_high)
         return np.concatenate(parts)
 
+    def within(self, shape: Integers) -> bool:
+        """Whether all cells are cells of arrays of a shape, the axes of keys first."""
+        keys = len(self.key_low)
+        low, high = self.value_low.copy(), self.value_high.copy()
+        for axis in range(keys):
+            moves = self.base == axis
+            low += np.where(moves, self.key_low[axis], 0)
+            high += np.where(moves, self.key_high[axis], 0)
+        beyond = (self.key_high >= shape[:keys, None]).any() or (high >= shape[keys:, None]).any()
+        return not beyond and not (low < 0).any()
+
     def take(self, places: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice) -> Ranges:
         """Return the rows at some places."""
         return Ranges(

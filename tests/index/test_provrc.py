@@ -56,9 +56,7 @@ def test_what_is_encoded_is_decoded(case: tuple[Pairs, int, int]) -> None:
 
 
 @given(relations(), st.randoms(use_true_random=False))
-def test_equal_relations_have_equal_encodings(
-    case: tuple[Pairs, int, int], random: object
-) -> None:
+def test_equal_relations_have_equal_encodings(case: tuple[Pairs, int, int], random: object) -> None:
     pairs, keys, values = case
     shuffled = [*pairs, *list(pairs)[:3]]
     random.shuffle(shuffled)  # type: ignore[attr-defined]

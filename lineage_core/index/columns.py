@@ -1,0 +1,156 @@
+"""Columns of integers as bytes: the smallest of a few forms, none of which needs much room to read.
+
+    constant    one value
+    linear      a first value and a step: rids in a row, strided rids
+    packed      what each value is above the least, in as many bits as the greatest needs
+    delta       the steps between the values, packed: lists of rids in order
+    runs        values and how often each follows itself, each packed: the keys of long lists
+
+A form says how long it is before anything of it is read, and nothing of it is longer when unpacked
+than the number of values asked for: hostile bytes get no memory. All numbers are little-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+
+import numpy as np
+
+from lineage_core.errors import CorruptError
+from lineage_core.index.relation import Integers
+
+_HEAD = struct.Struct("<BBqqI")
+"""Form, bits, two numbers of the form, and how many bytes follow."""
+
+_WINDOW = 8
+_WIDEST = 57
+"""A number of so many bits fits in 8 bytes wherever it begins in the first of them."""
+
+
+class Form(IntEnum):
+    """How a column is written."""
+
+    CONSTANT = 0
+    LINEAR = 1
+    PACKED = 2
+    DELTA = 3
+    RUNS = 4
+
+
+def write(values: Integers, *, runs: bool = True) -> bytes:
+    """Return the shortest form of a column, of forms equally short the simplest.
+
+    Args:
+        values: the column; the steps between its values have to fit in 64 bits.
+        runs: whether it may be written as runs.
+    """
+    if not len(values):
+        return _HEAD.pack(Form.CONSTANT, 0, 0, 0, 0)
+    steps = np.diff(values)
+    first = int(values[0])
+    if not steps.any():
+        return _HEAD.pack(Form.CONSTANT, 0, first, 0, 0)
+    if (steps == steps[0]).all():
+        return _HEAD.pack(Form.LINEAR, 0, first, int(steps[0]), 0)
+    forms = [_packed(Form.PACKED, values, 0), _packed(Form.DELTA, steps, first)]
+    changes = np.flatnonzero(steps) + 1
+    if runs and len(changes) < len(values) // 4:
+        forms.append(_runs(values, changes))
+    return min(forms, key=len)
+
+
+def read(data: memoryview, count: int) -> tuple[Integers, int]:
+    """Return the column that `data` begins with, and how many bytes it takes.
+
+    Args:
+        data: the bytes.
+        count: how many values the column has.
+
+    Raises:
+        CorruptError: the bytes are no column of so many values.
+    """
+    if len(data) < _HEAD.size:
+        raise _corrupt("ends within a column")
+    form, bits, one, other, size = _HEAD.unpack_from(data)
+    end = _HEAD.size + size
+    if size > len(data) - _HEAD.size:
+        raise _corrupt("ends within a column")
+    body = data[_HEAD.size : end]
+    match form:
+        case Form.CONSTANT if not size:
+            return np.full(count, one, dtype=np.int64), end
+        case Form.LINEAR if not size:
+            line: Integers = one + other * np.arange(count, dtype=np.int64)
+            return line, end
+        case Form.PACKED:
+            return _unpacked(body, bits, count) + one, end
+        case Form.DELTA if count:
+            steps = _unpacked(body, bits, count - 1) + other
+            return np.concatenate(([one], one + np.cumsum(steps))), end
+        case Form.RUNS if 0 < one <= count:
+            return _of_runs(body, one, count), end
+    raise _corrupt("has a column of no known form")
+
+
+def _packed(form: Form, values: Integers, first: int) -> bytes:
+    least, most = int(values.min()), int(values.max())
+    bits = (most - least).bit_length()
+    if bits > _WIDEST:
+        bits = 64
+    above = (values - least).astype(np.uint64) if bits < 64 else values.astype(np.uint64)
+    least = least if bits < 64 else 0
+    numbers = (least, 0) if form is Form.PACKED else (first, least)
+    body = _bits(above, bits)
+    return _HEAD.pack(form, bits, *numbers, len(body)) + body
+
+
+def _bits(values: np.ndarray[tuple[int], np.dtype[np.uint64]], bits: int) -> bytes:
+    if bits == 64:
+        return values.astype("<u8").tobytes()
+    each = np.arange(bits, dtype=np.uint64)
+    ones = ((values[:, None] >> each) & np.uint64(1)).astype(np.uint8)
+    return np.packbits(ones, bitorder="little").tobytes()
+
+
+def _unpacked(body: memoryview, bits: int, count: int) -> Integers:
+    if bits > _WIDEST and bits != 64:
+        raise _corrupt(f"has numbers of {bits} bits")
+    if len(body) != (bits * count + 7) // 8:
+        raise _corrupt("has a column of another length than it says")
+    if bits == 64:
+        return np.frombuffer(body, dtype="<u8").astype(np.int64)
+    begins = np.arange(count, dtype=np.int64) * bits
+    padded = np.zeros(len(body) + _WINDOW, dtype=np.uint8)
+    padded[: len(body)] = np.frombuffer(body, dtype=np.uint8)
+    windows: np.ndarray[tuple[int], np.dtype[np.uint64]] = np.ndarray(
+        (len(body) + 1,), dtype="<u8", buffer=padded.data, strides=(1,)
+    )
+    found = windows[begins >> 3] >> (begins & 7).astype(np.uint64)
+    unpacked: Integers = (found & np.uint64((1 << bits) - 1)).astype(np.int64)
+    return unpacked
+
+
+def _runs(values: Integers, changes: Integers) -> bytes:
+    begins = np.concatenate(([0], changes))
+    lengths = np.diff(np.append(begins, len(values)))
+    body = write(values[begins], runs=False) + write(lengths, runs=False)
+    return _HEAD.pack(Form.RUNS, 0, len(begins), 0, len(body)) + body
+
+
+def _of_runs(body: memoryview, runs: int, count: int) -> Integers:
+    if len(body) >= _HEAD.size and body[0] == Form.RUNS:
+        raise _corrupt("has runs of runs")
+    values, size = read(body, runs)
+    if body[size : size + 1] == bytes([Form.RUNS]):
+        raise _corrupt("has runs of runs")
+    lengths, rest = read(body[size:], runs)
+    if size + rest != len(body) or lengths.min() < 1 or int(lengths.max()) > count:
+        raise _corrupt("has runs of another length than it says")
+    if int(lengths.sum()) != count:
+        raise _corrupt("has runs of another length than it says")
+    return np.repeat(values, lengths)
+
+
+def _corrupt(what: str) -> CorruptError:
+    return CorruptError(f"an index block {what}", hint="build the index again")
