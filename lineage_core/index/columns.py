@@ -2,9 +2,11 @@
 
     constant    one value
     linear      a first value and a step: rids in a row, strided rids
-    packed      what each value is above the least, in as many bits as the greatest needs
-    delta       the steps between the values, packed: lists of rids in order
-    runs        values and how often each follows itself, each packed: the keys of long lists
+    packed      what each value is above the least, in as many bits as most of them need; two
+                columns behind it say which need more, and their upper bits
+    delta       the steps between the values, packed: rids in order
+    zigzag      steps up and down, packed by their size: lists of rids, one after the other
+    runs        values and how often each follows itself: the keys of long lists
 
 A form says how long it is before anything of it is read, and nothing of it is longer when unpacked
 than the number of values asked for: hostile bytes get no memory. All numbers are little-endian.
@@ -23,9 +25,15 @@ from lineage_core.index.relation import Integers
 _HEAD = struct.Struct("<BBqqI")
 """Form, bits, two numbers of the form, and how many bytes follow."""
 
+_PATCHES = struct.Struct("<I")
+"""How many numbers of a packed column need more bits."""
+
 _WINDOW = 8
 _WIDEST = 57
 """A number of so many bits fits in 8 bytes wherever it begins in the first of them."""
+
+_POWERS = 1 << np.arange(63)
+_MOST = (1 << 63) - 1
 
 
 class Form(IntEnum):
@@ -36,13 +44,14 @@ class Form(IntEnum):
     PACKED = 2
     DELTA = 3
     RUNS = 4
+    ZIGZAG = 5
 
 
 def write(values: Integers, *, runs: bool = True) -> bytes:
     """Return the shortest form of a column, of forms equally short the simplest.
 
     Args:
-        values: the column; the steps between its values have to fit in 64 bits.
+        values: the column; the greatest is less than 2 ** 63 above the least.
         runs: whether it may be written as runs.
     """
     if not len(values):
@@ -53,7 +62,11 @@ def write(values: Integers, *, runs: bool = True) -> bytes:
         return _HEAD.pack(Form.CONSTANT, 0, first, 0, 0)
     if (steps == steps[0]).all():
         return _HEAD.pack(Form.LINEAR, 0, first, int(steps[0]), 0)
-    forms = [_packed(Form.PACKED, values, 0), _packed(Form.DELTA, steps, first)]
+    forms = [_packed(Form.PACKED, values, 0)]
+    if int(steps.max()) - int(steps.min()) <= _MOST:
+        forms.append(_packed(Form.DELTA, steps, first))
+    if -_MOST <= 2 * int(steps.min()) <= 2 * int(steps.max()) <= _MOST:
+        forms.append(_packed(Form.ZIGZAG, (steps << 1) ^ (steps >> 63), first))
     changes = np.flatnonzero(steps) + 1
     if runs and len(changes) < len(values) // 4:
         forms.append(_runs(values, changes))
@@ -88,38 +101,78 @@ def read(data: memoryview, count: int) -> tuple[Integers, int]:
         case Form.DELTA if count:
             steps = _unpacked(body, bits, count - 1) + other
             return np.concatenate(([one], one + np.cumsum(steps))), end
+        case Form.ZIGZAG if count:
+            sizes = _unpacked(body, bits, count - 1) + other
+            steps = (sizes >> 1) ^ -(sizes & 1)
+            return np.concatenate(([one], one + np.cumsum(steps))), end
         case Form.RUNS if 0 < one <= count:
             return _of_runs(body, one, count), end
     raise _corrupt("has a column of no known form")
 
 
 def _packed(form: Form, values: Integers, first: int) -> bytes:
-    least, most = int(values.min()), int(values.max())
-    bits = (most - least).bit_length()
-    if bits > _WIDEST:
-        bits = 64
-    above = (values - least).astype(np.uint64) if bits < 64 else values.astype(np.uint64)
-    least = least if bits < 64 else 0
+    least = int(values.min())
+    above = values - least
+    bits = _width(above)
+    high = np.flatnonzero(above >> bits)
+    body = _PATCHES.pack(len(high)) + _bits(above, bits)
+    if len(high):
+        body += _plain(high) + _plain(above[high] >> bits)
     numbers = (least, 0) if form is Form.PACKED else (first, least)
-    body = _bits(above, bits)
     return _HEAD.pack(form, bits, *numbers, len(body)) + body
 
 
-def _bits(values: np.ndarray[tuple[int], np.dtype[np.uint64]], bits: int) -> bytes:
-    if bits == 64:
-        return values.astype("<u8").tobytes()
-    each = np.arange(bits, dtype=np.uint64)
-    ones = ((values[:, None] >> each) & np.uint64(1)).astype(np.uint8)
-    return np.packbits(ones, bitorder="little").tobytes()
+def _plain(values: Integers) -> bytes:
+    """Return a column in which every number has the bits of the greatest."""
+    bits = int(values.max()).bit_length()
+    body = _PATCHES.pack(0) + _bits(values, bits)
+    return _HEAD.pack(Form.PACKED, bits, 0, 0, len(body)) + body
+
+
+def _width(values: Integers) -> int:
+    """Return in how many bits most of the values go, so that all of them take the fewest bytes."""
+    sizes = np.bincount(np.searchsorted(_POWERS, values, side="right"), minlength=64)
+    most = int(np.flatnonzero(sizes)[-1])
+    widths = np.arange(max(most - _WIDEST, 0), min(most, _WIDEST) + 1)
+    beyond = len(values) - np.cumsum(sizes)[widths]
+    # Of those beyond, place and upper bits are columns of their own.
+    each = len(values).bit_length() + most - widths
+    cost = widths * len(values) + np.where(beyond > 0, beyond * each + 2 * 8 * _HEAD.size, 0)
+    return int(widths[np.argmin(cost)])
+
+
+def _bits(values: Integers, bits: int) -> bytes:
+    ones = (values[:, None] >> np.arange(bits)) & 1
+    return np.packbits(ones.astype(np.uint8), bitorder="little").tobytes()
 
 
 def _unpacked(body: memoryview, bits: int, count: int) -> Integers:
-    if bits > _WIDEST and bits != 64:
-        raise _corrupt(f"has numbers of {bits} bits")
-    if len(body) != (bits * count + 7) // 8:
+    end = _PATCHES.size + (bits * count + 7) // 8
+    if bits > _WIDEST or len(body) < end:
         raise _corrupt("has a column of another length than it says")
-    if bits == 64:
-        return np.frombuffer(body, dtype="<u8").astype(np.int64)
+    (patches,) = _PATCHES.unpack_from(body)
+    values = _unpacked_bits(body[_PATCHES.size : end], bits, count)
+    if patches:
+        places, size = _patch(body[end:], patches, count)
+        upper, more = _patch(body[end + size :], patches, count)
+        end += size + more
+        if int(places.max()) >= count or places.min() < 0:
+            raise _corrupt("has numbers beyond its columns")
+        values[places] |= upper << bits
+    if end != len(body):
+        raise _corrupt("has a column of another length than it says")
+    return values
+
+
+def _patch(body: memoryview, patches: int, count: int) -> tuple[Integers, int]:
+    if patches > count or not len(body) or body[0] != Form.PACKED:
+        raise _corrupt("has more than it says")
+    if body[_HEAD.size : _HEAD.size + _PATCHES.size] != _PATCHES.pack(0):
+        raise _corrupt("has columns within columns")
+    return read(body, patches)
+
+
+def _unpacked_bits(body: memoryview, bits: int, count: int) -> Integers:
     begins = np.arange(count, dtype=np.int64) * bits
     padded = np.zeros(len(body) + _WINDOW, dtype=np.uint8)
     padded[: len(body)] = np.frombuffer(body, dtype=np.uint8)

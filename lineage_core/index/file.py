@@ -37,9 +37,12 @@ CHUNK = 1 << 20
 VERSION = 1
 
 _MAGIC = b"RLINDEX\n"
-_FOOTER = struct.Struct("<QQIIHBBI")
-"""Pairs, the directory's place, blocks, its checksum, version, axes of keys and values, and how
-many bytes stand between directory and footer."""
+_FOOTER = struct.Struct("<QQIIHBB")
+"""Pairs, the directory's place, blocks, how many bytes stand between directory and footer, version,
+and axes of keys and values."""
+
+_CHECK = struct.Struct("<I")
+"""The checksum of directory and footer."""
 
 _ENTRY = np.dtype(
     [
@@ -96,13 +99,12 @@ class IndexWriter:
             self._write(self._tail)
         directory = np.array(self._entries, dtype=_ENTRY).tobytes()
         about = np.array(self._shape, dtype="<i8").tobytes() + self._subject.encode()
-        check = zlib.crc32(about, zlib.crc32(directory))
         keys, values = self._keys, len(self._shape) - self._keys
         footer = _FOOTER.pack(
-            *(self._pairs, self._place, len(self._entries), check),
-            *(VERSION, keys, values, len(about)),
+            *(self._pairs, self._place, len(self._entries), len(about)), *(VERSION, keys, values)
         )
-        self._sink.write(directory + about + footer + _MAGIC)
+        end = directory + about + footer
+        self._sink.write(end + _CHECK.pack(zlib.crc32(end)) + _MAGIC)
 
     def _join(self) -> Relation:
         axes = len(self._shape)
@@ -261,17 +263,18 @@ class _Footer:
 
     @staticmethod
     def read(data: memoryview) -> _Footer:
-        end = len(data) - len(_MAGIC) - _FOOTER.size
-        if end < 0 or data[end + _FOOTER.size :] != _MAGIC:
+        check = len(data) - len(_MAGIC) - _CHECK.size
+        end = check - _FOOTER.size
+        if end < 0 or data[check + _CHECK.size :] != _MAGIC:
             raise _corrupt("does not end as an index does")
-        pairs, place, blocks, check, version, keys, values, size = _FOOTER.unpack_from(data, end)
+        pairs, place, blocks, size, version, keys, values = _FOOTER.unpack_from(data, end)
         if version != VERSION:
             raise _corrupt(f"has version {version}; this is for version {VERSION}")
         about = end - size
         axes = keys + values
         if not (keys and values) or size < 8 * axes or place + blocks * _ENTRY.itemsize != about:
             raise _corrupt("has a directory of another size than it says")
-        if zlib.crc32(data[about:end], zlib.crc32(data[place:about])) != check:
+        if zlib.crc32(data[place:check]) != _CHECK.unpack_from(data, check)[0]:
             raise _corrupt("has a damaged directory")
         directory = np.frombuffer(data[place:about], dtype=_ENTRY).copy()
         begins = np.concatenate(([0], np.cumsum(directory["size"], dtype=np.uint64)))
