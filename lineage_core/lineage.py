@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from lineage_core.capture.session import Capture
     from lineage_core.catalog import Catalog, OutputRef, RebuildReport, RunSummary
+    from lineage_core.index.record import IndexRecord
     from lineage_core.plan.program import LineageProgram
     from lineage_core.query.answer import Answer
+    from lineage_core.query.edges import Indexes
     from lineage_core.query.engines.choice import Engines
     from lineage_core.query.selection import Selection
     from lineage_core.query.strategy import Programs
@@ -167,10 +169,11 @@ class LineageStore:
             run: id, or its beginning, of the run that wrote it; the newest by default.
             as_of: the newest run committed at this (aware) moment or before.
             hops: how many runs to go back; None for all, to the outermost datasets.
-            strategy: `saved`: by the program recorded with the run; `replay`: intermediates are
-                computed again from the sources, whatever was saved; `iterative`: by predicates on
-                the sources alone, a superset; `auto` takes the first, or the second where that is
-                exact for more sources.
+            strategy: `index`: by the run's rid indexes (`index`); `saved`: by the program recorded
+                with the run; `replay`: intermediates are computed again from the sources, whatever
+                was saved; `iterative`: by predicates on the sources alone, a superset; `auto` takes
+                the first where there are some, else the second, or the third where that is exact
+                for more sources.
             engine: `auto`, `duckdb` or `spark`.
 
         Raises:
@@ -306,6 +309,39 @@ class LineageStore:
         """Return the record of the run whose id is, or only begins with, `run_id`."""
         return self.artifacts.load(self.catalog.run_id(run_id))
 
+    def index(
+        self,
+        run_id: str,
+        *,
+        engine: str = "auto",
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> list[IndexRecord]:
+        """Build the rid indexes of what a run wrote; questions use them from then on.
+
+        Args:
+            run_id: id of the run, or its beginning.
+            engine: evaluates the lineage programs: `auto`, `duckdb` or `spark`.
+            progress: is told which source of which output comes next.
+
+        Raises:
+            UncapturedError: the lineage of an output was not captured.
+            UnsupportedError: the rows of an output have no ids.
+            ChangedError: a file that the lineage depends on is not what it was.
+        """
+        from lineage_core.query.engines.choice import check_engine
+        from lineage_core.query.indexing import build
+        from lineage_core.query.reader import Reader
+        from lineage_core.query.strategy import Strategy
+
+        run = self.run(run_id)
+        reader = Reader(self._engines, check_engine(engine))
+        made = []
+        for number, output in enumerate(run.outputs):
+            count = reader.compute_count
+            relations = self._programs.relations(output, Strategy.AUTO, count)
+            made.append(build(self.artifacts, run.id, number, relations, reader, progress))
+        return made
+
     def rebuild_catalog(self) -> RebuildReport:
         """Make the catalog an index of exactly the runs that are committed in the store."""
         return self.catalog.rebuild(self.artifacts)
@@ -322,6 +358,12 @@ class LineageStore:
 
         return Programs(self.artifacts.uri)
 
+    @cached_property
+    def _indexes(self) -> Indexes:
+        from lineage_core.query.edges import Indexes
+
+        return Indexes(self.artifacts)
+
     def _walk(self, engine: str, as_of: datetime | None, strategy: str) -> Walk:
         from lineage_core.query.engines.choice import check_engine
         from lineage_core.query.reader import Reader
@@ -330,7 +372,13 @@ class LineageStore:
 
         reader = Reader(self._engines, check_engine(engine))
         return Walk(
-            self.artifacts, self.catalog, self._programs, reader, as_of, check_strategy(strategy)
+            self.artifacts,
+            self.catalog,
+            self._programs,
+            self._indexes,
+            reader,
+            as_of,
+            check_strategy(strategy),
         )
 
 

@@ -20,6 +20,13 @@ def progress(doing: str) -> AbstractContextManager[object]:
 
 
 @contextmanager
+def following(doing: str) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal what goes on, which calls with a text change."""
+    with console(sys.stderr).status(doing) as status:
+        yield status.update
+
+
+@contextmanager
 def counted(doing: str) -> Iterator[Callable[[int, int], None]]:
     """Show on a terminal how far something is, as told by calls with what is done and the total."""
     from rich.progress import Progress

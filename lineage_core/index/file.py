@@ -27,12 +27,15 @@ import numpy as np
 from lineage_core.errors import CorruptError
 from lineage_core.index import block
 from lineage_core.index.cells import Cells, boxes
-from lineage_core.index.lookup import matches
-from lineage_core.index.provrc import Ranges, encode
-from lineage_core.index.relation import Integers, Relation, order_of, starts
+from lineage_core.index.lookup import matches, restricted
+from lineage_core.index.provrc import Ranges, decode, encode
+from lineage_core.index.relation import Integers, Relation, order_of, relation, starts
 
 CHUNK = 1 << 20
 """How many pairs are encoded at once."""
+
+MOST_PAIRS = 1 << 28
+"""How many pairs of a block are unpacked at the most, unless told: some GiB."""
 
 VERSION = 1
 
@@ -177,6 +180,23 @@ class Index:
             low.append(begins)
             high.append(ends)
         return boxes(np.concatenate(low, axis=1), np.concatenate(high, axis=1))
+
+    def pairs_of(self, wanted: Cells, most: int = MOST_PAIRS) -> Relation:
+        """Return the pairs of all the key cells `wanted`.
+
+        Raises:
+            CorruptError: a block that may hold them is not as it was written, or there are more
+                than `most` in one of them.
+        """
+        found = [decode(restricted(self._block(n), part), most) for n, part in self._met(wanted)]
+        if not found:
+            return self._nothing()
+        keys = np.concatenate([pairs.keys for pairs in found], axis=1)
+        return relation(keys, np.concatenate([pairs.values for pairs in found], axis=1))
+
+    def _nothing(self) -> Relation:
+        values = len(self.shape) - self.keys
+        return Relation(np.empty((self.keys, 0), np.int64), np.empty((values, 0), np.int64))
 
     def ranges(self) -> Iterator[Ranges]:
         """Yield the blocks, unpacked."""

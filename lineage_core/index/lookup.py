@@ -27,6 +27,15 @@ def related(ranges: Ranges, wanted: Cells) -> Cells:
     return boxes(*matches(ranges, wanted))
 
 
+def restricted(ranges: Ranges, wanted: Cells) -> Ranges:
+    """Return the part of a relation that has the keys `wanted`; its rows do not overlap either."""
+    row, box = overlapping(ranges.key_low, ranges.key_high, wanted.low, wanted.high)
+    low = np.maximum(ranges.key_low[:, row], wanted.low[:, box])
+    high = np.minimum(ranges.key_high[:, row], wanted.high[:, box])
+    kept = ranges.take(row)
+    return Ranges(low, high, kept.value_low, kept.value_high, kept.base)
+
+
 def matches(ranges: Ranges, wanted: Cells) -> tuple[Integers, Integers]:
     """Return where the boxes of the values of all the key cells `wanted` begin and end.
 

@@ -22,6 +22,7 @@ from lineage_core.plan.traverse import column_ids
 from lineage_core.plan.types import is_comparable
 from lineage_core.plan.unique import keys
 from lineage_core.query.chain import ORIGIN, Path
+from lineage_core.query.edges import edge_of
 from lineage_core.query.engines.choice import Engines
 from lineage_core.query.evaluate import (
     IN_RID,
@@ -59,6 +60,9 @@ class Reader:
     def rids(self, path: Path) -> pa.Int64Array:
         """Return the sorted, distinct rids of the path's last step."""
         need_rids(path.last)
+        edge = edge_of(path)
+        if edge is not None:
+            return edge.rids(self._selected(path), down=path.goes_down)
         if self._is_refined(path):
             return ordered(self._refine(path)[path.steps[-1]].column(RID))
         path = self._staged(path)
@@ -93,6 +97,9 @@ class Reader:
         """Return the sorted, distinct pairs (`out_rid`, `in_rid`) between the path's ends."""
         for snapshot in (path.first, path.last):
             need_rids(snapshot)
+        edge = edge_of(path)
+        if edge is not None:
+            return edge.pairs(self._selected(path), down=path.goes_down)
         if self._is_refined(path):
             rows = self._refine(path)[path.steps[-1]].select([RID])
             plain = Path(replace(path.relations, links=()), path.steps, path.selection)
@@ -106,6 +113,12 @@ class Reader:
             names = [OUT_RID, IN_RID] if down else [IN_RID, OUT_RID]
             return sorted_pairs(pa.table(ends, names=names).drop_null())
         return sorted_pairs(self._ask(path, lambda engine: pairs(path, engine)))
+
+    def _selected(self, path: Path) -> pa.Int64Array:
+        """Return the rids of the rows that a path starts from."""
+        if isinstance(path.selection, Rids):
+            return path.selection.rids
+        return self.rids(Path(path.relations, path.steps[:1], path.selection))
 
     def _is_refined(self, path: Path) -> bool:
         """Whether the rows of the path's last step are cut down by those of other sources."""

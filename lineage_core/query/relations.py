@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from lineage_core.errors import AmbiguousError, CorruptError, NotFoundError, UncapturedError
 from lineage_core.infer.links import Link
@@ -16,6 +17,9 @@ from lineage_core.plan.widen import widen
 from lineage_core.query.columns import find_column
 from lineage_core.snapshot import Snapshot
 from lineage_core.store.manifest import OutputRecord
+
+if TYPE_CHECKING:
+    from lineage_core.query.edges import Edge
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +49,7 @@ class Relations:
         ordinals: for each step, the position in its relation of each column that predicates refer
             to.
         links: by which the rows of sources cut each other down, where nothing else tells them.
+        indexes: from the output to sources and back, by the source's step, where they were built.
     """
 
     program: LineageProgram
@@ -53,6 +58,7 @@ class Relations:
     computed: Mapping[int, Computed] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
     plan: Plan | None = None
+    indexes: Mapping[int, Edge] = field(default_factory=dict)
 
     def read(self, step: int) -> tuple[Snapshot, ...]:
         """Return the snapshots that the rows of a step are read from."""

@@ -28,7 +28,8 @@ _REMEMBERED = 256
 class Strategy(StrEnum):
     """How a question is answered.
 
-    AUTO: by the recorded program; by `REPLAY` where that is exact for more sources.
+    AUTO: by the run's rid indexes where there are some; else by the recorded program, or by
+        `REPLAY` where that is exact for more sources.
     SAVED: by the recorded program.
     REPLAY: every intermediate is computed again from the sources.
     ITERATIVE: by the predicates on the sources alone, refined by each other (algorithm 3).
@@ -47,15 +48,10 @@ def check_strategy(name: str) -> Strategy:
 
     Raises:
         NotFoundError: there is none.
-        UnsupportedError: it is not available in this version.
     """
     if name not in [strategy.value for strategy in Strategy]:
         known = ", ".join(repr(strategy.value) for strategy in Strategy)
         raise NotFoundError(f"there is no strategy {name!r}", hint=f"use one of {known}")
-    if name == Strategy.INDEX:
-        raise UnsupportedError(
-            "strategy 'index' is not available in this version", hint="use strategy='auto'"
-        )
     return Strategy(name)
 
 

@@ -16,9 +16,11 @@ from datetime import datetime
 from typing import TypeAlias
 
 from lineage_core.catalog import Catalog, OutputRef
-from lineage_core.errors import NotFoundError, UncapturedError
+from lineage_core.datasets import display
+from lineage_core.errors import NotFoundError, UncapturedError, UnsupportedError
 from lineage_core.query.answer import Part, SourceAnswer
 from lineage_core.query.chain import Path
+from lineage_core.query.edges import Edge, Indexes
 from lineage_core.query.pairing import carried, file_identity, in_files
 from lineage_core.query.reader import Reader
 from lineage_core.query.relations import Relations
@@ -55,6 +57,7 @@ class Walk:
         store: ArtifactStore,
         catalog: Catalog,
         programs: Programs,
+        indexes: Indexes,
         reader: Reader,
         as_of: datetime | None,
         strategy: Strategy = Strategy.AUTO,
@@ -62,10 +65,12 @@ class Walk:
         self._store = store
         self._catalog = catalog
         self._programs = programs
+        self._indexes = indexes
         self._reader = reader
         self._as_of = as_of
         self._strategy = strategy
         self._records: dict[str, RunRecord] = {}
+        self._related: dict[Write, Relations] = {}
         self._looked_up: set[str] = set()
         self._written: set[str] = set()
         self._files_left: dict[Write, list[DataFile]] = {}
@@ -93,7 +98,7 @@ class Walk:
         `also` read, too: folders above or below.
         """
         newest = next((ref for ref in refs if not ref.uncaptured), refs[0])
-        relations = self._relations(self._output(newest))
+        relations = self._relations(newest)
         source = next(s for s in relations.program.sources if _reads(relations, s, newest))
         snapshot = relations.snapshots[source]
         selection = select(snapshot)
@@ -154,7 +159,7 @@ class Walk:
     ) -> tuple[str, list[_Reached]]:
         """Return what the write `ref` of the files `shared` of a source read, or why not that."""
         try:
-            relations = self._relations(self._output(ref))
+            relations = self._relations(ref)
         except UncapturedError as error:
             return f"written by run {ref.run_id}: {error.what}", []
         target = relations.snapshots[0]
@@ -262,7 +267,7 @@ class Walk:
 
     def _bound(self, ref: OutputRef) -> Relations:
         """Return the program of a write over what is left of its output."""
-        relations = self._relations(self._output(ref))
+        relations = self._relations(ref)
         files = self._files_left.get(_write(ref))
         return relations if files is None else _only(relations, files)
 
@@ -293,8 +298,24 @@ class Walk:
         later = [ref for ref in refs if ref.ended > at.moment]
         return [ref for ref in refs if ref.ended <= at.moment] + later[::-1]
 
-    def _relations(self, output: OutputRecord) -> Relations:
-        return self._programs.relations(output, self._strategy, self._reader.compute_count)
+    def _relations(self, ref: OutputRef) -> Relations:
+        """Return the program of a write, with the indexes that the strategy asks for."""
+        write = _write(ref)
+        if write not in self._related:
+            indexed = self._strategy is Strategy.INDEX
+            strategy = Strategy.AUTO if indexed else self._strategy
+            count = self._reader.compute_count
+            relations = self._programs.relations(self._output(ref), strategy, count)
+            if strategy is Strategy.AUTO:
+                edges = self._indexes.edges(ref.run_id, ref.index)
+                relations = _with_indexes(relations, edges)
+            if indexed and not relations.indexes:
+                raise UnsupportedError(
+                    f"what run {ref.run_id} wrote to {display(ref.dataset)} has no index",
+                    hint=f"build it: row-lineage index {ref.run_id}; or use strategy='auto'",
+                )
+            self._related[write] = relations
+        return self._related[write]
 
     def _output(self, ref: OutputRef) -> OutputRecord:
         if ref.run_id not in self._records:
@@ -381,6 +402,13 @@ def _only(relations: Relations, files: Iterable[DataFile]) -> Relations:
     """Return `relations` with nothing but `files` in the target."""
     target = replace(relations.snapshots[0], files=tuple(files))
     return replace(relations, snapshots={**relations.snapshots, 0: target})
+
+
+def _with_indexes(relations: Relations, edges: Mapping[int, Edge]) -> Relations:
+    """Return `relations` with the indexes that were built of its sources, by place in the plan."""
+    steps = ((leaf, relations.program.steps[leaf].at) for leaf in relations.program.sources)
+    indexes = {leaf: edges[at] for leaf, at in steps if at in edges}
+    return replace(relations, indexes=indexes) if indexes else relations
 
 
 def _write(ref: OutputRef) -> Write:

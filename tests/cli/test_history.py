@@ -79,3 +79,20 @@ def test_doctor_finds_fault(row_lineage: Run, tmp_path: Path) -> None:
     ended = row_lineage("--store", str(tmp_path / "file"), "doctor", "--format=json")
     checks = {c["name"]: c["verdict"] for c in json.loads(ended.out)["checks"]}
     assert (ended.code, checks["store"], checks["java"]) == (1, "failed", "ok")
+
+
+def test_indexes_are_built_and_used(shop: Shop, row_lineage: Run, tmp_path: Path) -> None:
+    shutil.copytree(shop.store, tmp_path / "lineage")
+    store = ("--store", str(tmp_path / "lineage"))
+    question = (*store, "backward", "revenue", "--run", shop.first, "--hops=1", "--format=json")
+    refused = row_lineage(*question, "--strategy=index")
+    assert refused.code == 2 and f"row-lineage index {shop.first}" in refused.err
+    built = json.loads(row_lineage(*store, "index", "11111", "--format=json").out)["indexes"]
+    assert {(entry["output"], entry["source"]) for entry in built} == {
+        ("revenue", "orders"),
+        ("revenue", "lines"),
+    }
+    assert all(0 < entry["backward_bytes"] < 1024 and entry["pairs"] for entry in built)
+    indexed = json.loads(row_lineage(*question, "--strategy=index").out)
+    assert indexed == json.loads(row_lineage(*question, "--strategy=saved").out)
+    assert row_lineage(*store, "index").code == 2

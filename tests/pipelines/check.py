@@ -87,6 +87,10 @@ def check(pipeline: Pipeline, lake: Lake, tally: Tally) -> None:
         else:
             _asked(way, question, tally, Question.check_backward)
         tally.add(way, pipeline.plan, question.found)
+    if pipeline.seed % 3 == 0:
+        question = replace(asked[recorded["saved"]], strategy="index")
+        _asked("index", question, tally, Question.check_indexed)
+        tally.add("index", pipeline.plan, question.found)
 
 
 def _asked(
@@ -157,6 +161,11 @@ class Question:
             if len(source.parts) > 1:
                 self.check_occurrences(source)
         return found
+
+    def check_indexed(self) -> None:
+        """Build the run's indexes, and compare what they answer."""
+        self.lake.store.index(self.run, engine="duckdb")
+        self.check()
 
     def compare(self, what: str, source: SourceAnswer, found: Pairs, true: Pairs) -> None:
         """Check what was found about a dataset, as exactly as it says it is."""

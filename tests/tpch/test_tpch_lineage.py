@@ -9,7 +9,8 @@ runs the combinations that Spark is slow at and that differ little from those ru
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from lineage_core.index.record import IndexEntry, folder
 from lineage_core.plan.program import StepKind
 from tests.tpch.captured import as_set, table_of
 
@@ -89,6 +91,43 @@ def test_forward_is_the_inverse_of_backward(
     captured = _captured(captures, query, mode)
     for table, pairs in expected(captured).items():
         _check_forward(captured, table, pairs, "duckdb")
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_indexes_are_the_oracles_relation(
+    captures: Captures, query: int, expected: Expected
+) -> None:
+    """Both ways, all rows and single ones."""
+    captured = _captured(captures, query, "auto")
+    with _indexed(captured) as entries:
+        answer = captured.store.backward(captured.output, strategy="index")
+        for source in answer.sources:
+            pairs = expected(captured)[table_of(source)]
+            assert source.precision == "exact"
+            assert as_set(source.pairs()) == pairs
+            assert sum(e.pairs for e in entries if e.dataset == source.dataset) >= len(pairs)
+        for table, pairs in expected(captured).items():
+            _check_forward(captured, table, pairs, "duckdb")
+            some = sorted(pairs)[:: max(len(pairs) // 3, 1)]
+            for out, rid in some:
+                (found,) = captured.store.forward(
+                    captured.source(table), rids=[rid], run=captured.run, strategy="index"
+                ).outputs
+                assert found.rids().to_pylist() == sorted(o for o, i in pairs if i == rid)
+                rows = captured.store.backward(captured.output, rids=[out], strategy="index")
+                (source,) = [s for s in rows.sources if table_of(s) == table]
+                assert source.rids().to_pylist() == sorted(i for o, i in pairs if o == out)
+
+
+@contextmanager
+def _indexed(captured: Captured) -> Iterator[list[IndexEntry]]:
+    """Build the indexes of a run, and take them away again: others ask about the run, too."""
+    store = captured.store
+    (made,) = store.index(captured.run)
+    try:
+        yield list(made.entries)
+    finally:
+        store.artifacts.remove(folder(store.artifacts.run_path(captured.run)))
 
 
 @pytest.mark.parametrize("query", FORWARD_BY_SPARK)

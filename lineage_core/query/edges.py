@@ -1,0 +1,113 @@
+"""Edges: the rid indexes between an output and its sources, opened for questions (DESIGN 4.7).
+
+An index says end to end which rows of two snapshots are related. Nothing between them is read when
+it is asked, so what changes afterwards cannot make it wrong.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path as LocalPath
+from threading import Lock
+
+import pyarrow as pa
+
+from lineage_core.datasets import local_path
+from lineage_core.index import record
+from lineage_core.index.cells import cells
+from lineage_core.index.file import Index, IndexFile
+from lineage_core.index.record import IndexEntry, IndexRecord
+from lineage_core.query.chain import Path
+from lineage_core.query.evaluate import IN_RID, OUT_RID
+from lineage_core.query.pairing import SCHEMA, sorted_pairs
+from lineage_core.store.filesystem import ArtifactStore
+
+BACKWARD, FORWARD = "backward", "forward"
+
+_KEPT = 32
+"""Outputs whose indexes stay open."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edge:
+    """The indexes between an output and a source, both ways.
+
+    Attributes:
+        output: id of the snapshot whose rows are the one end.
+        source: id of that of the other.
+    """
+
+    output: str
+    source: str
+    backward: Index
+    forward: Index
+
+    def rids(self, rids: pa.Int64Array, *, down: bool) -> pa.Int64Array:
+        """Return the rids at the other end of the rows `rids`, sorted."""
+        found = (self.backward if down else self.forward).related(cells([rids]))
+        return pa.array(found.to_numpy()[0])
+
+    def pairs(self, rids: pa.Int64Array, *, down: bool) -> pa.Table:
+        """Return the pairs (`out_rid`, `in_rid`) of the rows `rids` and those at the other end."""
+        found = (self.backward if down else self.forward).pairs_of(cells([rids]))
+        ends = {OUT_RID: found.keys[0], IN_RID: found.values[0]}
+        if not down:
+            ends = {OUT_RID: found.values[0], IN_RID: found.keys[0]}
+        return sorted_pairs(pa.table([ends[name] for name in SCHEMA.names], schema=SCHEMA))
+
+
+class Indexes:
+    """The indexes of a store, opened when first asked; safe to use from several threads."""
+
+    def __init__(self, store: ArtifactStore) -> None:
+        self._store = store
+        self._open: OrderedDict[tuple[str, int], tuple[bytes, Mapping[int, Edge]]] = OrderedDict()
+        self._lock = Lock()
+
+    def edges(self, run_id: str, output: int) -> Mapping[int, Edge]:
+        """Return the edges of a run's output, by place in its plan; none if there is no index.
+
+        Raises:
+            CorruptError: an index is not as it was written.
+        """
+        path = record.path(self._store.run_path(run_id), output)
+        if not self._store.exists(path):
+            return {}
+        data = self._store.read(path)
+        key = (run_id, output)
+        with self._lock:
+            known, edges = self._open.get(key, (b"", {}))
+            if known != data:
+                found = record.loads(data, self._store.uri(path))
+                edges = {entry.at: self._edge(found, entry) for entry in found.entries}
+                self._open[key] = data, edges
+            self._open.move_to_end(key)
+            if len(self._open) > _KEPT:
+                self._open.popitem(last=False)
+            return edges
+
+    def _edge(self, found: IndexRecord, entry: IndexEntry) -> Edge:
+        back, forth = (
+            self._index(part.path, record.subject(found.snapshot, entry, direction))
+            for part, direction in ((entry.backward, BACKWARD), (entry.forward, FORWARD))
+        )
+        return Edge(found.snapshot, entry.snapshot, back, forth)
+
+    def _index(self, path: str, subject: str) -> Index:
+        local = local_path(self._store.uri(path))
+        if local is None:
+            return Index(memoryview(self._store.read(path)), subject)
+        return IndexFile(LocalPath(local), subject)
+
+
+def edge_of(path: Path) -> Edge | None:
+    """Return the edge from one end of a path to the other; None if none was built of its ends."""
+    ends = path.steps[0], path.steps[-1]
+    top, leaf = min(ends), max(ends)
+    edge = path.relations.indexes.get(leaf) if top == 0 else None
+    if edge is None or len(path.steps) == 1:
+        return None
+    output, source = (path.relations.snapshots[step].id for step in (top, leaf))
+    return edge if (edge.output, edge.source) == (output, source) else None
