@@ -48,15 +48,19 @@ class Pipeline:
         folder = self.output(mode)
         return self.store.backward(folder, rids=rids, strategy=strategy, engine="duckdb")
 
+    def run(self, mode: str) -> str:
+        """Return the id of the newest run in a mode."""
+        return self.store.runs(job=f"q{self.query:02}-{mode}", limit=1)[0].id
+
     def record(self, mode: str) -> OutputRecord:
         """Return what the newest run in a mode recorded of its write."""
-        newest = self.store.runs(job=f"q{self.query:02}-{mode}", limit=1)[0]
-        (output,) = self.store.run(newest.id).outputs
+        (output,) = self.store.run(self.run(mode)).outputs
         return output
 
 
 def measure(pipeline: Pipeline, modes: Sequence[str], rounds: int) -> dict[str, Any]:
     """Return the times of the plain and the captured runs, and what was saved."""
+
     def captured(mode: str) -> Action:
         return lambda _: pipeline.captured(mode)
 

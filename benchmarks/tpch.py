@@ -10,6 +10,7 @@ process and after a warm-up; medians count:
     questions    one row and all rows, by every strategy; the query itself, a bare scan, two lazy
                  baselines (`lazy.py`)
     exactness    every pair of rows against hand-written lineage SQL; false positives
+    index        rid indexes: building them, their bytes, questions by them and by the program
     smokedduck   the eager peer, in a process of its own (`smokedduck_peer.py`)
 
 Each query's results are put into `benchmarks/results/tpch-sf<scale>/` as soon as they are there; a
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import exactness
+import indexes
 import inference
 import machine
 import pipeline
@@ -40,7 +42,7 @@ from workload import QUERIES, Workload, session
 
 from lineage_core.lineage import LineageStore, open_store
 
-SECTIONS = ("pipeline", "inference", "questions", "exactness", "smokedduck")
+SECTIONS = ("pipeline", "inference", "questions", "exactness", "index", "smokedduck")
 RESULTS = Path(__file__).parent / "results"
 PEER_LIMIT = 180.0
 
@@ -100,6 +102,7 @@ class Benchmark:
             "inference": lambda: inference.measure(_plan(one), self.rounds),
             "questions": lambda: questions.measure(one, self.modes, self.question_rounds),
             "exactness": lambda: exactness.measure(one),
+            "index": lambda: indexes.measure(one, self.question_rounds),
             "smokedduck": lambda: smokedduck_peer.measure(
                 self.workload, one.query, self.rounds, PEER_LIMIT
             ),

@@ -79,6 +79,8 @@ def cells(coordinates: Sequence[npt.ArrayLike]) -> Cells:
 
 def boxes(low: Integers, high: Integers) -> Cells:
     """Return the set of the cells in some boxes, which may overlap."""
+    if len(low) == 1 and (low[0, 1:] > high[0, :-1]).all():
+        return _followed(low[0], high[0])
     return _swept(low, high, np.zeros(low.shape[1], bool))
 
 
@@ -103,6 +105,13 @@ def overlapping(
         meet &= low[axis][mine] <= other_high[axis][theirs]
         meet &= high[axis][mine] >= other_low[axis][theirs]
     return mine[meet], theirs[meet]
+
+
+def _followed(low: Integers, high: Integers) -> Cells:
+    """Join intervals that are in order and do not overlap, where one goes on with the next."""
+    first = np.concatenate(([True], low[1:] != high[:-1] + 1))[: len(low)]
+    last = np.append(first[1:], True)[: len(first)]
+    return Cells(low[None, first], high[None, last])
 
 
 def _swept(low: Integers, high: Integers, out: npt.NDArray[np.bool_]) -> Cells:
