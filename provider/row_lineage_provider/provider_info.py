@@ -19,6 +19,7 @@ def get_provider_info() -> dict[str, Any]:
                 "integration-name": INTEGRATION,
                 "python-modules": [
                     "row_lineage_provider.operators.capture",
+                    "row_lineage_provider.operators.index",
                     "row_lineage_provider.operators.query",
                 ],
             }
