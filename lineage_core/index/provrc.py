@@ -76,9 +76,11 @@ class Ranges:
 def encode(pairs: Relation) -> Ranges:
     """Return the encoding of a relation; equal relations have equal encodings."""
     made = _value_ranges(pairs)
+    # Keys of one row each have disjoint ranges to the end, so those alone tell the rows.
+    single = bool(starts(made.key_low).all())
     for axis in reversed(range(len(pairs.keys))):
-        made = _merged_along(made, axis)
-    return made.take(order_of(made.columns))
+        made = _merged_along(made, axis, single)
+    return made.take(order_of(made.key_low if single else made.columns))
 
 
 def decode(ranges: Ranges, most: int) -> Relation:
@@ -126,12 +128,16 @@ def _value_ranges(pairs: Relation) -> Ranges:
     """Merge the value cells of each key cell into products of ranges (step 1)."""
     low, high, keys = pairs.values, pairs.values, pairs.keys
     for axis in reversed(range(len(low))):
-        others = np.delete(low, axis, axis=0), np.delete(high, axis, axis=0)
-        columns = np.concatenate((keys, *others, low[axis : axis + 1]))
-        order = order_of(columns)
-        keys, low, high, columns = (each[:, order] for each in (keys, low, high, columns))
-        first = starts(columns[:-1])
-        first[1:] |= low[axis][1:] != high[axis][:-1] + 1
+        merged = range(axis + 1, len(low))
+        others = *keys, *low[:axis], *low[axis + 1 :], *(high[other] for other in merged)
+        if merged:  # else they are in order as the relation is
+            order = order_of(np.array([*others, low[axis]]))
+            keys, low, high = keys[:, order], low[:, order], high[:, order]
+            others = *keys, *low[:axis], *low[axis + 1 :], *(high[other] for other in merged)
+        first = np.ones(len(low[axis]), dtype=bool)
+        first[1:] = low[axis][1:] != high[axis][:-1] + 1
+        for other in others:
+            first[1:] |= other[1:] != other[:-1]
         last = np.append(first[1:], True)[: len(first)]
         ends = high[axis][last]
         keys, low, high = keys[:, first], low[:, first], high[:, first]
@@ -139,9 +145,9 @@ def _value_ranges(pairs: Relation) -> Ranges:
     return Ranges(keys, keys, low, high, np.full_like(low, ABSOLUTE))
 
 
-def _merged_along(ranges: Ranges, axis: int) -> Ranges:
+def _merged_along(ranges: Ranges, axis: int, single: bool) -> Ranges:
     """Merge rows that follow each other on a key axis, in which none has been merged yet."""
-    ranges = ranges.take(_lined_up(ranges, axis))
+    ranges = ranges.take(_lined_up(ranges, axis, single))
     here = ranges.key_low[axis]
     neighbours = _neighbours(ranges, axis)
     stays = (
@@ -179,11 +185,15 @@ def _merged_along(ranges: Ranges, axis: int) -> Ranges:
     )
 
 
-def _lined_up(ranges: Ranges, axis: int) -> npt.NDArray[np.intp] | slice:
+def _lined_up(ranges: Ranges, axis: int, single: bool) -> npt.NDArray[np.intp] | slice:
     """Return the order in which rows to be merged along an axis follow each other.
 
-    Of the rows of a key, the first are put beside the first ones of its neighbour, and so on.
+    Of the rows of a key, the first are put beside the first ones of its neighbour, and so on; there
+    is nothing to put where every key has a `single` one.
     """
+    if single:
+        low, high = np.delete(ranges.key_low, axis, 0), ranges.key_high[axis + 1 :]
+        return order_of(np.concatenate((low, high, ranges.key_low[axis : axis + 1])))
     order = np.arange(len(ranges))[order_of(ranges.columns)]
     keys = np.concatenate((ranges.key_low, ranges.key_high))[:, order]
     first = starts(keys)
