@@ -81,6 +81,9 @@ def boxes(low: Integers, high: Integers) -> Cells:
     """Return the set of the cells in some boxes, which may overlap."""
     if len(low) == 1 and (low[0, 1:] > high[0, :-1]).all():
         return _followed(low[0], high[0])
+    long = np.flatnonzero((low != high).any(axis=1))
+    if len(low) > 1 and len(long) < 2:
+        return _lines(low, high, int(long[0]) if len(long) else len(low) - 1)
     return _swept(low, high, np.zeros(low.shape[1], bool))
 
 
@@ -112,6 +115,20 @@ def _followed(low: Integers, high: Integers) -> Cells:
     first = np.concatenate(([True], low[1:] != high[:-1] + 1))[: len(low)]
     last = np.append(first[1:], True)[: len(first)]
     return Cells(low[None, first], high[None, last])
+
+
+def _lines(low: Integers, high: Integers, axis: int) -> Cells:
+    """Return the set of the cells in boxes that are longer than a cell on one axis only."""
+    order = order_of(np.concatenate((np.delete(low, axis, axis=0), low[axis : axis + 1])))
+    low, high = low[:, order], high[:, order]
+    first = starts(np.delete(low, axis, axis=0))
+    line = np.cumsum(first) - 1
+    out = np.zeros(low.shape[1], dtype=bool)
+    begin, end, inside = _united(low[axis], high[axis], line, out)
+    found = low[:, first][:, inside]
+    high = found.copy()
+    found[axis], high[axis] = begin, end
+    return _joined(found, high)
 
 
 def _swept(low: Integers, high: Integers, out: npt.NDArray[np.bool_]) -> Cells:

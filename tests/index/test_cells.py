@@ -33,7 +33,9 @@ def listed(found: Cells) -> list[tuple[int, ...]]:
 def two_sets(draw: st.DrawFn) -> tuple[int, list[Box], list[Box]]:
     axes = draw(st.integers(1, 3))
     ends = st.tuples(st.integers(0, 6), st.integers(0, 3)).map(lambda e: (e[0], e[0] + e[1]))
-    box = st.tuples(*[ends] * axes)
+    cell = st.integers(0, 6).map(lambda at: (at, at))
+    long = draw(st.sampled_from([{0}, {axes - 1}, set(), set(range(axes))]))
+    box = st.tuples(*[ends if axis in long else cell for axis in range(axes)])
     return axes, draw(st.lists(box, max_size=6)), draw(st.lists(box, max_size=6))
 
 
