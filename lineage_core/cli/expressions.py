@@ -122,8 +122,13 @@ def _call(expr: Call | Unknown, args: list[str]) -> str:
         return f"{left} {_INFIX[expr.name]} {_within(expr.args[1], args[1], strength + 1)}"
     if expr.name == "like" and expr.args[2:] == (_BACKSLASH,):
         return f"like({args[0]}, {args[1]})"
-    if expr.name == "cast" and len(args) == 1:
-        return f"cast({args[0]} AS {expr.type})"
+    match expr:
+        case Call("cast", (_,)):
+            return f"cast({args[0]} AS {expr.type})"
+        case Call("zoned_cast", (_, _)):
+            return f"cast({args[0]} AS {expr.type} IN {args[1]})"
+        case Call("field", (_, Literal(str(name)))):
+            return f"{args[0]}.{name}"
     return f"{expr.name}({', '.join(args)})"
 
 

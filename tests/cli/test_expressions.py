@@ -71,6 +71,11 @@ def less(left: Expr, right: Expr) -> Expr:
         (call("like", A, Literal("x%", "string"), Literal("\\", "string")), "like(a, 'x%')"),
         (call("like", A, Literal("x%", "string"), Literal("!", "string")), "like(a, 'x%', '!')"),
         (Call("cast", (A,), "decimal(15,2)"), "cast(a AS decimal(15,2))"),
+        (
+            Call("zoned_cast", (A, Literal("Europe/Berlin", "string")), "date"),
+            "cast(a AS date IN 'Europe/Berlin')",
+        ),
+        (Call("field", (A, Literal("city", "string")), "string"), "a.city"),
         (Compare(Comparison.GE, A, Literal("1994-01-01", "date")), "a >= date '1994-01-01'"),
         (Literal(0, "timestamp"), "timestamp '1970-01-01 00:00:00 UTC'"),
         (Literal(-1, "timestamp_ntz"), "timestamp_ntz '1969-12-31 23:59:59.999999'"),
