@@ -117,6 +117,8 @@ class Reader:
     def _selected(self, path: Path) -> pa.Int64Array:
         """Return the rids of the rows that a path starts from."""
         if isinstance(path.selection, Rids):
+            if path.selection.given:
+                self._verify_one(path.first, "dataset")
             return path.selection.rids
         return self.rids(Path(path.relations, path.steps[:1], path.selection))
 

@@ -33,9 +33,13 @@ class Where:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rids:
-    """The rows of the sorted, distinct `rids` (int64)."""
+    """The rows of the sorted, distinct `rids` (int64).
+
+    `given` by a user, they are meant of the dataset as it is, so it has to be what it was.
+    """
 
     rids: pa.Int64Array
+    given: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +93,7 @@ def rids(values: Sequence[int] | pa.Array | pa.ChunkedArray, snapshot: Snapshot)
                 hint="rids belong to one snapshot; take them from an answer about the same run",
             )
         _check_rows(distinct.to_numpy(), snapshot)
-    return Rids(distinct)
+    return Rids(distinct, given=True)
 
 
 def _check_rows(rids: np.ndarray[Any, np.dtype[np.int64]], snapshot: Snapshot) -> None:

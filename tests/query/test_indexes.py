@@ -91,6 +91,19 @@ def test_an_index_is_taken_without_being_asked_for(report: Report) -> None:
         report.backward("saved", where="g = 0")["facts"].rids()
 
 
+def test_rows_of_a_dataset_that_has_changed_are_not_meant(
+    report: Report, spark: SparkSession
+) -> None:
+    report.store.index(report.run)
+    assert report.backward("index", rids=[1])["facts"].count()
+    spark.range(5).selectExpr("id as g", "id as n", "id as m").coalesce(1).write.mode(
+        "overwrite"
+    ).parquet(report.out)
+    for rows in ({}, {"rids": [1]}, {"where": "g = 1"}):
+        with pytest.raises(lc.ChangedError):
+            report.backward("index", **rows)["facts"].rids()
+
+
 def test_without_an_index_none_is_used(report: Report) -> None:
     with pytest.raises(lc.UnsupportedError, match="has no index") as caught:
         report.backward("index")
