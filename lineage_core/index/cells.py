@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lineage_core.index.provrc import expand
+from lineage_core.index.ranges import Places, expand, lasts, merged, overlapping, spread
 from lineage_core.index.relation import Integers, order_of, starts
 
 
@@ -87,34 +87,10 @@ def boxes(low: Integers, high: Integers) -> Cells:
     return _swept(low, high, np.zeros(low.shape[1], bool))
 
 
-def overlapping(
-    low: Integers, high: Integers, other_low: Integers, other_high: Integers
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the pairs of boxes, the one here and the other there, that have a cell in common.
-
-    Those here are in the order of where they begin on the first axis. For each one there, those
-    here are looked at that begin on the first axis before it ends, from the first on that may reach
-    it: as many as overlap, unless long ranges cover many short ones.
-    """
-    reach = np.maximum.accumulate(high[0])
-    begin = np.searchsorted(reach, other_low[0], side="left")
-    end = np.searchsorted(low[0], other_high[0], side="right")
-    sizes = np.maximum(end - begin, 0)
-    theirs = np.repeat(np.arange(len(sizes)), sizes)
-    offset = np.arange(len(theirs)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    mine = begin[theirs] + offset
-    meet = np.ones(len(mine), dtype=bool)
-    for axis in range(len(low)):
-        meet &= low[axis][mine] <= other_high[axis][theirs]
-        meet &= high[axis][mine] >= other_low[axis][theirs]
-    return mine[meet], theirs[meet]
-
-
 def _followed(low: Integers, high: Integers) -> Cells:
     """Join intervals that are in order and do not overlap, where one goes on with the next."""
     first = np.concatenate(([True], low[1:] != high[:-1] + 1))[: len(low)]
-    last = np.append(first[1:], True)[: len(first)]
-    return Cells(low[None, first], high[None, last])
+    return Cells(low[None, first], high[None, lasts(first)])
 
 
 def _lines(low: Integers, high: Integers, axis: int) -> Cells:
@@ -144,19 +120,17 @@ def _swept(low: Integers, high: Integers, out: npt.NDArray[np.bool_]) -> Cells:
     for axis in range(axes - 1):
         box, slab, slabs = _cut(low[axis], high[axis], box, slab[0], slabs)
     begin, end, inside = _united(low[-1][box], high[-1][box], slab[0], out[box])
-    found = np.concatenate((slabs[0][:, inside], begin[None])), np.concatenate(
-        (slabs[1][:, inside], end[None])
-    )
-    return _joined(*found)
+    low = np.concatenate((slabs[0][:, inside], begin[None]))
+    return _joined(low, np.concatenate((slabs[1][:, inside], end[None])))
 
 
 def _cut(
     low: Integers,
     high: Integers,
-    box: npt.NDArray[np.intp],
+    box: Places,
     slab: Integers,
     slabs: Integers,
-) -> tuple[npt.NDArray[np.intp], Integers, Integers]:
+) -> tuple[Places, Integers, Integers]:
     """Cut slabs along one more axis; return each part's box and slab, and the slabs' ranges."""
     marks = np.concatenate((low[box], high[box] + 1))
     cuts = np.stack((np.concatenate((slab, slab)), marks))
@@ -166,11 +140,7 @@ def _cut(
     codes = cuts[0] * len(values) + np.searchsorted(values, cuts[1])
     first = np.searchsorted(codes, slab * len(values) + np.searchsorted(values, low[box]))
     last = np.searchsorted(codes, slab * len(values) + np.searchsorted(values, high[box] + 1))
-    sizes = last - first
-    part = np.repeat(np.arange(len(box)), sizes)
-    place = np.repeat(first, sizes) + np.arange(len(part)) - np.repeat(
-        np.cumsum(sizes) - sizes, sizes
-    )
+    part, place = spread(first, last - first)
     ends = np.append(cuts[1][1:], 0) - 1
     ranges = np.stack((cuts[1], ends[: len(cuts[1])]))[:, None, :]
     before = slabs[:, :, cuts[0]] if slabs.shape[1] else np.empty((2, 0, cuts.shape[1]), np.int64)
@@ -179,7 +149,7 @@ def _cut(
 
 def _united(
     low: Integers, high: Integers, slab: Integers, out: npt.NDArray[np.bool_]
-) -> tuple[Integers, Integers, npt.NDArray[np.intp]]:
+) -> tuple[Integers, Integers, Places]:
     """Return the intervals of each slab that are in some interval and in none that is `out`."""
     marks = np.concatenate((low, high + 1))
     steps = np.concatenate((np.where(out, 0, 1), np.where(out, 0, -1)))
@@ -187,8 +157,7 @@ def _united(
     columns = np.stack((np.concatenate((slab, slab)), marks))
     order = np.arange(len(marks))[order_of(columns)]
     columns = columns[:, order]
-    first = starts(columns)
-    last = np.append(first[1:], True)[: len(first)]
+    last = lasts(starts(columns))
     covered = (np.cumsum(steps[order]) > 0) & (np.cumsum(outs[order]) == 0)
     # After the last mark of a slab nothing is covered, so an interval ends where the next begins.
     at, covered = columns[:, last], covered[last]
@@ -200,15 +169,6 @@ def _united(
 def _joined(low: Integers, high: Integers) -> Cells:
     """Join boxes that lie next to each other and are alike on all other axes."""
     for axis in reversed(range(len(low) - 1)):
-        others = np.concatenate((np.delete(low, axis, axis=0), np.delete(high, axis, axis=0)))
-        columns = np.concatenate((others, low[axis : axis + 1]))
-        order = order_of(columns)
-        low, high, columns = low[:, order], high[:, order], columns[:, order]
-        first = starts(columns[:-1])
-        first[1:] |= low[axis][1:] != high[axis][:-1] + 1
-        last = np.append(first[1:], True)[: len(first)]
-        ends = high[axis][last]
-        low, high = low[:, first], high[:, first]
-        high[axis] = ends
+        low, high = merged(low, high, axis)
     order = order_of(low)
     return Cells(low[:, order], high[:, order])

@@ -29,6 +29,7 @@ from lineage_core.index import block
 from lineage_core.index.cells import Cells, boxes
 from lineage_core.index.lookup import matches, restricted
 from lineage_core.index.provrc import Ranges, decode, encode
+from lineage_core.index.ranges import lasts
 from lineage_core.index.relation import Integers, Relation, order_of, relation, starts
 
 CHUNK = 1 << 20
@@ -324,9 +325,8 @@ def _joined(before: Ranges, after: Ranges) -> Ranges:
     both = both.take(order_of(np.concatenate((np.delete(both.columns, ends, 0), both.key_low[:1]))))
     first = starts(np.delete(both.columns, ends, 0))
     first[1:] |= both.key_low[0][1:] != both.key_high[0][:-1] + 1
-    last = np.append(first[1:], True)
     key_high = both.key_high[:, first]
-    key_high[0] = both.key_high[0][last]
+    key_high[0] = both.key_high[0][lasts(first)]
     found = both.take(first)
     joined = Ranges(found.key_low, key_high, found.value_low, found.value_high, found.base)
     return joined.take(order_of(joined.columns))

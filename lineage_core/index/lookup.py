@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lineage_core.index.cells import Cells, boxes, overlapping
-from lineage_core.index.provrc import Ranges, expand
+from lineage_core.index.cells import Cells, boxes
+from lineage_core.index.provrc import Ranges
+from lineage_core.index.ranges import expand, overlapping
 from lineage_core.index.relation import Integers
 
 MOST_CELLS = 1 << 26

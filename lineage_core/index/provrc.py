@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lineage_core.errors import CorruptError
+from lineage_core.index.ranges import expand, lasts, merged
 from lineage_core.index.relation import Integers, Relation, order_of, relation, starts
 
 ABSOLUTE = -1
@@ -104,45 +104,14 @@ def decode(ranges: Ranges, most: int) -> Relation:
     return relation(cells[:keys], cells[keys:])
 
 
-def expand(low: Integers, high: Integers, most: int) -> tuple[Integers, Integers]:
-    """Return each cell of some boxes: the number of its box, and its coordinates, an axis a row.
-
-    Raises:
-        CorruptError: there are more than `most`.
-    """
-    extents = high - low + 1
-    # Not as integers: a hostile file may have boxes whose sizes do not fit.
-    if extents.astype(np.float64).prod(axis=0).sum() > most:
-        raise CorruptError(f"an index block stands for more than {most} pairs")
-    sizes = extents.prod(axis=0)
-    box = np.repeat(np.arange(low.shape[1]), sizes)
-    place = np.arange(len(box)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    cells = np.empty((len(low), len(box)), dtype=np.int64)
-    for axis in reversed(range(len(low))):
-        place, offset = np.divmod(place, extents[axis][box])
-        cells[axis] = low[axis][box] + offset
-    return box, cells
-
-
 def _value_ranges(pairs: Relation) -> Ranges:
     """Merge the value cells of each key cell into products of ranges (step 1)."""
-    low, high, keys = pairs.values, pairs.values, pairs.keys
-    for axis in reversed(range(len(low))):
-        merged = range(axis + 1, len(low))
-        others = *keys, *low[:axis], *low[axis + 1 :], *(high[other] for other in merged)
-        if merged:  # else they are in order as the relation is
-            order = order_of(np.array([*others, low[axis]]))
-            keys, low, high = keys[:, order], low[:, order], high[:, order]
-            others = *keys, *low[:axis], *low[axis + 1 :], *(high[other] for other in merged)
-        first = np.ones(len(low[axis]), dtype=bool)
-        first[1:] = low[axis][1:] != high[axis][:-1] + 1
-        for other in others:
-            first[1:] |= other[1:] != other[:-1]
-        last = np.append(first[1:], True)[: len(first)]
-        ends = high[axis][last]
-        keys, low, high = keys[:, first], low[:, first], high[:, first]
-        high[axis] = ends
-    return Ranges(keys, keys, low, high, np.full_like(low, ABSOLUTE))
+    low = high = np.concatenate((pairs.keys, pairs.values))
+    keys = len(pairs.keys)
+    for axis in reversed(range(keys, len(low))):
+        low, high = merged(low, high, axis, ordered=axis == len(low) - 1)
+    base = np.full_like(low[keys:], ABSOLUTE)
+    return Ranges(low[:keys], low[:keys], low[keys:], high[keys:], base)
 
 
 def _merged_along(ranges: Ranges, axis: int, single: bool) -> Ranges:
@@ -167,21 +136,20 @@ def _merged_along(ranges: Ranges, axis: int, single: bool) -> Ranges:
         pattern |= moving.astype(np.int64) << number
     joined = _runs(np.where(neighbours, pattern + 1, 0))
     first = np.concatenate(([True], ~joined))[: len(here)]
-    last = np.append(first[1:], True)[: len(first)]
-    several = first & ~last
-    merged = ranges.take(first)
-    key_high = merged.key_high.copy()
-    key_high[axis] = ranges.key_high[axis][last]
+    several = first & ~lasts(first)
+    found = ranges.take(first)
+    key_high = found.key_high.copy()
+    key_high[axis] = ranges.key_high[axis][lasts(first)]
     moving = np.zeros(ranges.base.shape, dtype=bool)
     moving[:, :-1] = moves
     moving = (moving & several)[:, first]
     offset = np.where(moving, here[first], 0)
     return Ranges(
-        merged.key_low,
+        found.key_low,
         key_high,
-        merged.value_low - offset,
-        merged.value_high - offset,
-        np.where(moving, axis, merged.base),
+        found.value_low - offset,
+        found.value_high - offset,
+        np.where(moving, axis, found.base),
     )
 
 
