@@ -11,13 +11,12 @@ from typing import Any
 
 from lazy import Lazy
 from pipeline import Pipeline
-from questions import SAMPLE
+from questions import SAMPLE, fetch_pairs, fetch_rids
 from scan import columns_read, scan
 from timing import Action, in_turns
 from workload import OUT_RID, Output
 
 from lineage_core.index.record import folder
-from lineage_core.query.answer import Answer
 from lineage_core.query.relations import bind
 
 
@@ -33,10 +32,13 @@ def measure(pipeline: Pipeline, rounds: int) -> dict[str, Any]:
         rows = Output(pipeline.output("auto")).sample(SAMPLE).column(OUT_RID).to_pylist()
 
         def one(strategy: str) -> Action:
-            return lambda round: _rids(pipeline.ask("auto", strategy, [rows[round % len(rows)]]))
+            def ask(round: int) -> None:
+                fetch_rids(pipeline.ask("auto", strategy, [rows[round % len(rows)]]))
+
+            return ask
 
         def every(strategy: str) -> Action:
-            return lambda _: _pairs(pipeline.ask("auto", strategy))
+            return lambda _: fetch_pairs(pipeline.ask("auto", strategy))
 
         actions = {"index": one("index"), "saved": one("saved")}
         asked = in_turns(
@@ -52,13 +54,3 @@ def measure(pipeline: Pipeline, rounds: int) -> dict[str, Any]:
         "one": {name: found.as_json() for name, found in asked.items()},
         "all": {name: found.as_json() for name, found in pairs.items()},
     }
-
-
-def _rids(answer: Answer) -> None:
-    for source in answer.sources:
-        source.rids()
-
-
-def _pairs(answer: Answer) -> None:
-    for source in answer.sources:
-        source.pairs()

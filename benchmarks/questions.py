@@ -49,11 +49,11 @@ def _of_one_row(pipeline: Pipeline, lazy: Lazy, modes: Sequence[str]) -> dict[st
 
     read = columns_read(bind(pipeline.record("auto"), pipeline.store.artifacts.uri))
     return {
-        "rids": ask("auto", "auto", _rids),
+        "rids": ask("auto", "auto", fetch_rids),
         "rows": ask("auto", "auto", _rows),
-        **{f"rids_{mode}": ask(mode, "saved", _rids) for mode in modes if mode in SAVING},
-        "replay": ask("auto", "replay", _rids),
-        "iterative": ask("auto", "iterative", _rids),
+        **{f"rids_{mode}": ask(mode, "saved", fetch_rids) for mode in modes if mode in SAVING},
+        "replay": ask("auto", "replay", fetch_rids),
+        "iterative": ask("auto", "iterative", fetch_rids),
         "query": lambda _: lazy.query(),
         "scan": lambda _: scan(lazy.connection, read),
         "provenance": lambda round: lazy.provenance(sample[round % len(sample)]),
@@ -63,7 +63,7 @@ def _of_one_row(pipeline: Pipeline, lazy: Lazy, modes: Sequence[str]) -> dict[st
 
 def _of_all_rows(pipeline: Pipeline, lazy: Lazy) -> dict[str, Action]:
     def pairs(strategy: str) -> Action:
-        return lambda _: _pairs(pipeline.ask("auto", strategy))
+        return lambda _: fetch_pairs(pipeline.ask("auto", strategy))
 
     return {
         "pairs": pairs("auto"),
@@ -72,7 +72,8 @@ def _of_all_rows(pipeline: Pipeline, lazy: Lazy) -> dict[str, Action]:
     }
 
 
-def _rids(answer: Answer) -> None:
+def fetch_rids(answer: Answer) -> None:
+    """Evaluate the rids of every source."""
     for source in answer.sources:
         source.rids()
 
@@ -82,6 +83,7 @@ def _rows(answer: Answer) -> None:
         source.to_arrow()
 
 
-def _pairs(answer: Answer) -> None:
+def fetch_pairs(answer: Answer) -> None:
+    """Evaluate the pairs of every source."""
     for source in answer.sources:
         source.pairs()

@@ -84,13 +84,9 @@ def _is_null(arg: Expr) -> Expr:
 
 def _comparison(op: Comparison) -> Callable[[Met], Expr | None]:
     def rule(met: Met) -> Expr | None:
-        return None if _collated(met) else Compare(op, met.args[0], met.args[1])
+        return None if met.collated else Compare(op, met.args[0], met.args[1])
 
     return rule
-
-
-def _collated(met: Met) -> bool:
-    return any(has_collation(data_type(arg)) for arg in met.args)
 
 
 def _arithmetic(name: str) -> Callable[[Met], Expr | None]:
@@ -140,7 +136,7 @@ def _case_when(met: Met) -> Expr | None:
 
 def _in(met: Met) -> Expr | None:
     arg, *values = met.args
-    if not values or _collated(met):
+    if not values or met.collated:
         return None
     literals = [value for value in values if isinstance(value, Literal)]
     if len(literals) == len(values):
@@ -152,7 +148,7 @@ def _function(name: str, *types: str) -> Callable[[Met], Expr | None]:
     """A function of the same meaning, as long as its operands are of `types` (any by default)."""
 
     def rule(met: Met) -> Expr | None:
-        if _collated(met) or any(is_nested(data_type(arg)) for arg in met.args):
+        if met.collated or any(is_nested(data_type(arg)) for arg in met.args):
             return None
         if any(data_type(arg) != type for arg, type in zip(met.args, types, strict=False)):
             return None
@@ -163,7 +159,7 @@ def _function(name: str, *types: str) -> Callable[[Met], Expr | None]:
 
 def _concat(met: Met) -> Expr | None:
     kinds = {is_nested(data_type(arg)) or data_type(arg) for arg in met.args}
-    return met.call("concat") if kinds in ({"string"}, {True}) and not _collated(met) else None
+    return met.call("concat") if kinds in ({"string"}, {True}) and not met.collated else None
 
 
 def _of_text(name: str, operands: int) -> Callable[[Met], Expr | None]:
@@ -172,7 +168,7 @@ def _of_text(name: str, operands: int) -> Callable[[Met], Expr | None]:
     def rule(met: Met) -> Expr | None:
         if len(met.args) != operands or data_type(met.args[0]) != "string":
             return None
-        return None if _collated(met) else met.call(name)
+        return None if met.collated else met.call(name)
 
     return rule
 
@@ -180,10 +176,6 @@ def _of_text(name: str, operands: int) -> Callable[[Met], Expr | None]:
 def _joined_text(met: Met) -> Expr | None:
     texts = all(data_type(arg) == "string" for arg in met.args)
     return met.call("concat_ws") if texts else None
-
-
-def _built(name: str) -> Callable[[Met], Expr | None]:
-    return lambda met: None if _collated(met) else met.call(name)
 
 
 def _substring(met: Met) -> Expr | None:
@@ -306,10 +298,6 @@ RULES: Mapping[str, Callable[[Met], Expr | None]] = {
     "Log": _function("ln"),
     "Pow": _function("power"),
     "IsNaN": _function("isnan"),
-    "CreateArray": _built("array"),
-    "CreateMap": _built("map"),
-    "CreateNamedStruct": _built("named_struct"),
-    "GetArrayItem": _built("get"),
     "DayOfWeek": _function("dayofweek", "date"),
     "DayOfYear": _function("dayofyear", "date"),
     "WeekOfYear": _function("weekofyear", "date"),

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_core.capture.literals import read_type
-from lineage_core.plan.expr import Call, DataType, Expr, Unknown
+from lineage_core.capture.literals import has_collation, read_type
+from lineage_core.plan.expr import Call, DataType, Expr, Unknown, data_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,11 @@ class Met:
     @property
     def type(self) -> DataType:
         return read_type(json.loads(self.java().dataType().json()))
+
+    @property
+    def collated(self) -> bool:
+        """Whether some operand is equal to others by another rule than byte for byte."""
+        return any(has_collation(data_type(arg)) for arg in self.args)
 
     def call(self, name: str) -> Call:
         return Call(name, self.args, self.type)

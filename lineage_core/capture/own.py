@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from lineage_core.capture.literals import INTEGRAL, has_collation
+from lineage_core.capture.literals import INTEGRAL
 from lineage_core.capture.met import Met
 from lineage_core.plan.expr import Call, Expr, IsNull, Literal, data_type
 
 _SEED = 42
 """What the SQL functions `hash` and `xxhash64` begin with."""
+
+_MAP = '{"type":"map"'
 
 _NAMES: Mapping[str, str] = {
     # text
@@ -83,7 +85,7 @@ _NAMES: Mapping[str, str] = {
     "UnixMillis": "unix_millis",
     "UnixSeconds": "unix_seconds",
     "WeekDay": "weekday",
-    # arrays and maps
+    # arrays, maps and structs
     "ArrayContains": "array_contains",
     "ArrayDistinct": "array_distinct",
     "ArrayExcept": "array_except",
@@ -95,7 +97,11 @@ _NAMES: Mapping[str, str] = {
     "ArrayRemove": "array_remove",
     "ArrayUnion": "array_union",
     "ArraysOverlap": "arrays_overlap",
+    "CreateArray": "array",
+    "CreateMap": "map",
+    "CreateNamedStruct": "named_struct",
     "Flatten": "flatten",
+    "GetArrayItem": "get",
     "MapEntries": "map_entries",
     "MapKeys": "map_keys",
     "MapValues": "map_values",
@@ -103,17 +109,13 @@ _NAMES: Mapping[str, str] = {
 }
 
 
-def _collated(met: Met) -> bool:
-    return any(has_collation(data_type(arg)) for arg in met.args)
-
-
 def _own(name: str) -> Callable[[Met], Expr | None]:
-    return lambda met: None if _collated(met) else met.call(name)
+    return lambda met: None if met.collated else met.call(name)
 
 
 def _hash(name: str) -> Callable[[Met], Expr | None]:
     def rule(met: Met) -> Expr | None:
-        return None if _collated(met) or met.tree["seed"] != _SEED else met.call(name)
+        return None if met.collated or met.tree["seed"] != _SEED else met.call(name)
 
     return rule
 
@@ -135,7 +137,7 @@ def _size(met: Met) -> Expr | None:
 
 
 def _element(met: Met) -> Expr | None:
-    if _collated(met):
+    if met.collated:
         return None
     match met.args[1]:
         case Literal(0) if data_type(met.args[1]) in INTEGRAL:
@@ -143,7 +145,7 @@ def _element(met: Met) -> Expr | None:
         case Literal():
             return met.call("element_at")
     # Any place, 0 as well, may come from a row that the run did not ask for.
-    return met.call("element_at") if '"map"' in data_type(met.args[0]) else None
+    return met.call("element_at") if data_type(met.args[0]).startswith(_MAP) else None
 
 
 def _field(met: Met) -> Expr | None:

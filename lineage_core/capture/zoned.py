@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 
 from py4j.java_gateway import JavaClass
 
-from lineage_core.capture.literals import has_collation
 from lineage_core.capture.met import Met
 from lineage_core.plan.expr import Call, Expr, Literal, data_type
 
@@ -36,7 +35,7 @@ def zoned_cast(met: Met, type: str) -> Expr | None:
 
 def _in_zone(met: Met, name: str, args: tuple[Expr, ...], type: str) -> Expr | None:
     zone = met.tree["timeZoneId"]
-    if zone is None or any(has_collation(data_type(arg)) for arg in args):
+    if zone is None or met.collated:
         return None
     return Call(name, (*args, Literal(str(zone), "string")), type)
 

@@ -57,7 +57,7 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    type_annotation_map = {str: Name, int: BigInteger, datetime: Instant}  # noqa: RUF012 (SQLAlchemy's form)
+    type_annotation_map = {str: Name, int: BigInteger, datetime: Instant}  # noqa: RUF012 - SQLAlchemy's
 
 
 class Run(Base):

@@ -29,7 +29,7 @@ from lineage_core.index import block
 from lineage_core.index.cells import Cells, boxes
 from lineage_core.index.lookup import matches, restricted
 from lineage_core.index.provrc import Ranges, decode, encode
-from lineage_core.index.ranges import lasts
+from lineage_core.index.ranges import merged
 from lineage_core.index.relation import Integers, Relation, order_of, relation, starts
 
 CHUNK = 1 << 20
@@ -319,21 +319,15 @@ def _cut(keys: Integers) -> int:
 
 def _joined(before: Ranges, after: Ranges) -> Ranges:
     """Return the rows of both, joined where a range goes on from one chunk to the next."""
-    parts = zip(_fields(before), _fields(after), strict=True)
-    both = Ranges(*(np.concatenate(pair, axis=1) for pair in parts))
-    ends = (0, len(both.key_low))  # of the first key axis
-    both = both.take(order_of(np.concatenate((np.delete(both.columns, ends, 0), both.key_low[:1]))))
-    first = starts(np.delete(both.columns, ends, 0))
-    first[1:] |= both.key_low[0][1:] != both.key_high[0][:-1] + 1
-    key_high = both.key_high[:, first]
-    key_high[0] = both.key_high[0][lasts(first)]
-    found = both.take(first)
-    joined = Ranges(found.key_low, key_high, found.value_low, found.value_high, found.base)
+    both = (before, after)
+    rest = [np.concatenate((part.base, part.value_low, part.value_high)) for part in both]
+    low = [np.concatenate((p.key_low, r)) for p, r in zip(both, rest, strict=True)]
+    high = [np.concatenate((p.key_high, r)) for p, r in zip(both, rest, strict=True)]
+    begin, end = merged(np.concatenate(low, axis=1), np.concatenate(high, axis=1), 0)
+    keys = len(before.key_low)
+    base, value_low, value_high = np.split(begin[keys:], 3)
+    joined = Ranges(begin[:keys], end[:keys], value_low, value_high, base)
     return joined.take(order_of(joined.columns))
-
-
-def _fields(ranges: Ranges) -> tuple[Integers, ...]:
-    return (ranges.key_low, ranges.key_high, ranges.value_low, ranges.value_high, ranges.base)
 
 
 def _corrupt(what: str) -> CorruptError:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 from lineage_core import codec
@@ -17,11 +16,10 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class IndexPart:
-    """An index file: its path in the store, size in bytes and SHA-256."""
+    """An index file: its path in the store, and size in bytes; it holds checksums itself."""
 
     path: str
     size: int
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +72,9 @@ def path(run_path: str, output: int) -> str:
     return f"{folder(run_path)}/{output}.json"
 
 
-def subject(output: str, entry: IndexEntry, direction: str) -> str:
-    """Return what an index file says it is of, given the id of the output's snapshot."""
-    return f"{direction} {output} {entry.snapshot} {entry.at}"
-
-
-def part(path: str, data: bytes) -> IndexPart:
-    """Return what is recorded of an index file."""
-    return IndexPart(path, len(data), hashlib.sha256(data).hexdigest())
+def subject(output: str, source: str, at: int, direction: str) -> str:
+    """Return what an index file says it is of: two snapshots, a place and a direction."""
+    return f"{direction} {output} {source} {at}"
 
 
 def dumps(record: IndexRecord) -> bytes:

@@ -18,9 +18,8 @@ from lineage_core.datasets import local_path
 from lineage_core.index import record
 from lineage_core.index.cells import cells
 from lineage_core.index.file import Index, IndexFile
-from lineage_core.index.record import IndexEntry, IndexRecord
+from lineage_core.index.record import IndexEntry, IndexPart, IndexRecord
 from lineage_core.query.chain import Path
-from lineage_core.query.evaluate import IN_RID, OUT_RID
 from lineage_core.query.pairing import SCHEMA, sorted_pairs
 from lineage_core.store.filesystem import ArtifactStore
 
@@ -52,10 +51,9 @@ class Edge:
     def pairs(self, rids: pa.Int64Array, *, down: bool) -> pa.Table:
         """Return the pairs (`out_rid`, `in_rid`) of the rows `rids` and those at the other end."""
         found = (self.backward if down else self.forward).pairs_of(cells([rids]))
-        ends = {OUT_RID: found.keys[0], IN_RID: found.values[0]}
-        if not down:
-            ends = {OUT_RID: found.values[0], IN_RID: found.keys[0]}
-        return sorted_pairs(pa.table([ends[name] for name in SCHEMA.names], schema=SCHEMA))
+        if down:  # in the order of the keys, as pairs are
+            return pa.table([found.keys[0], found.values[0]], schema=SCHEMA)
+        return sorted_pairs(pa.table([found.values[0], found.keys[0]], schema=SCHEMA))
 
 
 class Indexes:
@@ -90,15 +88,15 @@ class Indexes:
 
     def _edge(self, found: IndexRecord, entry: IndexEntry) -> Edge:
         back, forth = (
-            self._index(part.path, record.subject(found.snapshot, entry, direction))
+            self._index(part, record.subject(found.snapshot, entry.snapshot, entry.at, direction))
             for part, direction in ((entry.backward, BACKWARD), (entry.forward, FORWARD))
         )
         return Edge(found.snapshot, entry.snapshot, back, forth)
 
-    def _index(self, path: str, subject: str) -> Index:
-        local = local_path(self._store.uri(path))
+    def _index(self, part: IndexPart, subject: str) -> Index:
+        local = local_path(self._store.uri(part.path))
         if local is None:
-            return Index(memoryview(self._store.read(path)), subject)
+            return Index(memoryview(self._store.read(part.path)), subject)
         return IndexFile(LocalPath(local), subject)
 
 

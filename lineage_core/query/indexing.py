@@ -73,10 +73,6 @@ def _entries(
         pairs = reader.pairs(Path(relations, relations.program.chain(leaf), EVERYTHING))
         outs, ins = (pairs.column(name).to_numpy()[None] for name in SCHEMA.names)
         down = Relation(outs, ins)
-        unwritten = IndexPart("", 0, "")
-        entry = IndexEntry(
-            *(step.at, step.source, source.dataset, source.id, len(pairs), unwritten, unwritten)
-        )
         extents = _extent(relations.snapshots[0]), _extent(source)
         parts = []
         for direction, related, shape in (
@@ -84,13 +80,13 @@ def _entries(
             (FORWARD, down.inverse, extents[::-1]),
         ):
             sink = io.BytesIO()
-            subject = record.subject(relations.snapshots[0].id, entry, direction)
+            subject = record.subject(relations.snapshots[0].id, source.id, step.at, direction)
             writer = IndexWriter(sink, shape, 1, subject)
             writer.add(related)
             writer.finish()
             file = f"{path}-{step.at}-{direction}.rlx"
             store.write(file, sink.getvalue())
-            parts.append(record.part(file, sink.getvalue()))
+            parts.append(IndexPart(file, len(sink.getvalue())))
         yield IndexEntry(
             step.at, step.source, source.dataset, source.id, len(pairs), parts[0], parts[1]
         )

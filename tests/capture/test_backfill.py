@@ -62,7 +62,7 @@ def _no_jobs(spark: SparkSession) -> Iterator[None]:
         yield
         assert list(tracker.getJobIdsForGroup(group)) == []
     finally:
-        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # unset
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # null unsets it
     before = len(tracker.getJobIdsForGroup(None))
     spark.range(3).count()
     assert len(tracker.getJobIdsForGroup(None)) > before  # jobs are seen at all

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from lineage_core.plan.expr import (
 from lineage_core.plan.functions import FUNCTIONS
 from lineage_core.plan.relation import Aggregate, Project
 from lineage_core.plan.traverse import walk
+from tests.sessions import configured
 
 _SCHEMA = pa.schema(
     [
@@ -46,7 +46,6 @@ _SCHEMA = pa.schema(
         ("n", pa.timestamp("us")),
     ]
 )
-_ZONE = "spark.sql.session.timeZone"
 
 
 @pytest.fixture
@@ -116,21 +115,11 @@ def test_nan(read_one: Callable[[str], Expr]) -> None:
             raise AssertionError(other)
 
 
-@contextmanager
-def _in_zone(spark: SparkSession, zone: str) -> Iterator[None]:
-    before = spark.conf.get(_ZONE) or "UTC"
-    spark.conf.set(_ZONE, zone)
-    try:
-        yield
-    finally:
-        spark.conf.set(_ZONE, before)
-
-
 def test_a_timestamp_does_not_depend_on_the_time_zone(
     spark: SparkSession, read_one: Callable[[str], Expr]
 ) -> None:
     """Catalyst prints it in the session's zone, where an hour in autumn is there twice."""
-    with _in_zone(spark, "Europe/Berlin"):
+    with configured(spark, zone="Europe/Berlin"):
         found = [
             read_one(f"timestamp '2023-10-29 02:30:00{offset}'") for offset in ("+02:00", "+01:00")
         ]
@@ -266,7 +255,7 @@ def test_what_has_no_ir_form_is_unknown(
 def test_the_time_zone_of_the_session_is_written_down(
     spark: SparkSession, read_one: Callable[[str], Expr], sql: str, name: str, type: str
 ) -> None:
-    with _in_zone(spark, "Europe/Berlin"):
+    with configured(spark, zone="Europe/Berlin"):
         found = read_one(sql)
     arg = T if "t as" in sql else Column(7, "timestamp")
     assert found == Call(name, (arg, Literal("Europe/Berlin", "string")), type)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -56,10 +57,10 @@ def test_what_is_encoded_is_decoded(case: tuple[Pairs, int, int]) -> None:
 
 
 @given(relations(), st.randoms(use_true_random=False))
-def test_equal_relations_have_equal_encodings(case: tuple[Pairs, int, int], random: object) -> None:
+def test_equal_relations_have_equal_encodings(case: tuple[Pairs, int, int], random: Random) -> None:
     pairs, keys, values = case
     shuffled = [*pairs, *list(pairs)[:3]]
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    random.shuffle(shuffled)
     columns = np.array(shuffled, dtype=np.int64).reshape(-1, keys + values).T
     one = encode(made_of(pairs, keys, values))
     other = encode(relation(columns[:keys], columns[keys:]))

@@ -40,7 +40,7 @@ def test_answers_are_the_interpreters(seeds: range, tmp_path: Path, store: Linea
     for seed in seeds:
         check(pipeline(seed), lake, tally)
     assert tally.asked["saved", "all"] > len(seeds) / 2
-    assert tally.exact["saved", "all"] > tally.asked["saved", "all"] / 4
+    assert tally.exact["saved", "all"] >= tally.asked["saved", "all"] / 2
 
 
 def test_lineage_alone_gives_every_row_again() -> None:

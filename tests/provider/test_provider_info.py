@@ -62,7 +62,7 @@ def test_the_connection_type_is_the_hooks() -> None:
     from row_lineage_provider.hooks.row_lineage import RowLineageHook
     from row_lineage_provider.settings import DEFAULT_CONN_ID
 
-    manager = ProvidersManagerTaskRuntime()  # type: ignore[no-untyped-call]  # Airflow's
+    manager = ProvidersManagerTaskRuntime()  # type: ignore[no-untyped-call]  # Airflow gives it no types
     hook = manager.hooks["row_lineage"]
     assert hook is not None
     assert (hook.connection_type, hook.hook_name) == (RowLineageHook.conn_type, "Row Lineage")

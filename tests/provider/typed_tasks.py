@@ -47,7 +47,7 @@ def calls() -> None:
     assert_type(called(), XComArg)
     bare.override(task_id="other").expand(table=["a", "b"])
 
-    # Misuse that mypy is to report; it says so if it does not.
+    # Misuse that mypy has to report: it fails on an ignore that nothing is ignored by.
     bare(1)  # type: ignore[arg-type]
     bare()  # type: ignore[call-arg, misc]
     bare("orders", times="2")  # type: ignore[arg-type]

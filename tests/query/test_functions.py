@@ -5,8 +5,6 @@ The pipeline runs in one time zone, the question is asked in another.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -23,6 +21,7 @@ from lineage_core.query.evaluate import computed_query
 from lineage_core.query.plans import column_name
 from lineage_core.query.protocol import Engine
 from lineage_core.query.relations import compute
+from tests.sessions import configured
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,19 +83,6 @@ months_between(ts, dt); add_months(ts, 1)
 WRITTEN_IN, ASKED_IN = "Europe/Copenhagen", "America/New_York"
 
 
-@contextmanager
-def session(spark: SparkSession, zone: str, *, ansi: bool) -> Iterator[None]:
-    settings = {"spark.sql.session.timeZone": zone, "spark.sql.ansi.enabled": str(ansi).lower()}
-    before = {key: spark.conf.get(key) or "" for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key, value in before.items():
-            spark.conf.set(key, value)
-
-
 @pytest.fixture
 def data(spark: SparkSession, tmp_path: Path) -> str:
     spark.createDataFrame(ROWS, SCHEMA).coalesce(1).write.parquet(str(tmp_path / "data"))
@@ -128,9 +114,8 @@ def test_functions_are_computed_again_in_the_zone_they_were_computed_in(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     calls = [call.strip() for call in FUNCTIONS.split(";") if call.strip()]
-    calls = [call for call in calls if call]
     columns = ["id", *(f"{call} as c{i}" for i, call in enumerate(calls))]
-    with session(spark, WRITTEN_IN, ansi=False):
+    with configured(spark, zone=WRITTEN_IN, ansi="false"):
         output = captured(spark, tmp_path, columns)
         expected = spark.read.parquet(str(tmp_path / "out")).orderBy("id").toArrow()
     unread = [
@@ -145,7 +130,7 @@ def test_functions_are_computed_again_in_the_zone_they_were_computed_in(
     def ask(engine: Engine) -> Any:
         return engine.run(computed_query(computed, engine), {})
 
-    with session(spark, ASKED_IN, ansi=True):
+    with configured(spark, zone=ASKED_IN, ansi="true"):
         found = Engines().ask("spark", ask)
         assert spark.conf.get("spark.sql.session.timeZone") == ASKED_IN
         assert type(spark).getActiveSession() is spark

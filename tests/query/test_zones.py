@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 import lineage_core as lc
+from tests.sessions import configured
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,16 +29,6 @@ CASES: list[tuple[str, Callable[[datetime], object]]] = [
 ]
 
 
-@contextmanager
-def in_zone(spark: SparkSession, zone: str) -> Iterator[None]:
-    before = spark.conf.get("spark.sql.session.timeZone") or "UTC"
-    spark.conf.set("spark.sql.session.timeZone", zone)
-    try:
-        yield
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", before)
-
-
 @pytest.mark.parametrize(
     ("zone", "engine"),
     [("UTC", "duckdb"), ("Europe/Copenhagen", "spark"), ("America/Havana", "spark")],
@@ -52,10 +42,10 @@ def test_groups_are_those_of_the_pipelines_clock(
     store = lc.open_store(str(tmp_path / "store"))
     for number, (key, shows) in enumerate(CASES):
         out = str(tmp_path / f"out{number}")
-        with in_zone(spark, zone), store.capture(spark, job="zones"):
+        with configured(spark, zone=zone), store.capture(spark, job="zones"):
             grouped = spark.sql(f"select {key} as k, count(*) as n from moments group by {key}")
             grouped.coalesce(1).write.parquet(out)
-        with in_zone(spark, "Asia/Tokyo"):
+        with configured(spark, zone="Asia/Tokyo"):
             for rid, row in enumerate(spark.read.parquet(out).collect()):
                 (source,) = store.backward(out, rids=[rid], engine=engine).sources
                 assert source.precision == "exact"
@@ -68,7 +58,7 @@ def test_other_zones_than_utc_are_refused_by_duckdb(spark: SparkSession, tmp_pat
     data, out = str(tmp_path / "data"), str(tmp_path / "out")
     spark.createDataFrame(ROWS, "id int, ts timestamp").write.parquet(data)
     store = lc.open_store(str(tmp_path / "store"))
-    with in_zone(spark, "Europe/Copenhagen"), store.capture(spark, job="zones"):
+    with configured(spark, zone="Europe/Copenhagen"), store.capture(spark, job="zones"):
         read = spark.read.parquet(data)
         read.selectExpr("to_date(ts) as day").distinct().write.parquet(out)
     with pytest.raises(lc.UnsupportedError, match="other time zones than UTC") as caught:

@@ -57,7 +57,7 @@ class RowLineageCaptureOperator(PythonOperator):
         spark_conf: Mapping[str, str] | None = None,
         **kwargs: Any,
     ) -> None:
-        if is_async_callable(python_callable):  # type: ignore[no-untyped-call]  # Airflow's
+        if is_async_callable(python_callable):  # type: ignore[no-untyped-call]  # has no types
             raise TypeError(f"{python_callable.__name__} is async; Spark tasks are not")
         super().__init__(python_callable=injected(python_callable, {}), **kwargs)
         self.store = store
