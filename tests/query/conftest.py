@@ -1,4 +1,4 @@
-"""Small datasets and programs of the query tests; the oracle: Python loops over Python values."""
+"""Small datasets and programs of the query tests, answered by Python loops over Python values."""
 
 from __future__ import annotations
 
@@ -25,11 +25,9 @@ from lineage_core.plan.expr import (
     Compare,
     Comparison,
     Expr,
-    IsIn,
     IsNull,
     Literal,
     Not,
-    Or,
     conj,
     same,
 )
@@ -45,6 +43,7 @@ from lineage_core.store.manifest import (
     RunRecord,
     RunState,
 )
+from tests.query.truth import row_value, truth
 
 Row = Mapping[str, Any]
 
@@ -65,83 +64,6 @@ ARROW = {
     "decimal(15,2)": pa.decimal128(15, 2),
     "decimal(38,6)": pa.decimal128(38, 6),
 }
-
-
-def row_value(value: object, type: str) -> Any:
-    """Return the Python value of a literal of the IR."""
-    match type, value:
-        case _, None:
-            return None
-        case "date", str(text):
-            return date.fromisoformat(text)
-        case "timestamp", int(micros):
-            return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
-        case "timestamp_ntz", int(micros):
-            return datetime(1970, 1, 1) + timedelta(microseconds=micros)
-        case "binary", str(digits):
-            return bytes.fromhex(digits)
-        case _, str(text) if type.startswith("decimal"):
-            return Decimal(text)
-        case _:
-            return value
-
-
-def order(value: Any) -> Any:
-    """Return a key by which Spark's order is Python's: NaN is equal to itself and greatest."""
-    if isinstance(value, float):
-        return (1, 0.0) if math.isnan(value) else (0, value)
-    if isinstance(value, str):
-        return value.encode()
-    return value
-
-
-def compare(op: Comparison, left: Any, right: Any) -> bool | None:
-    if op is Comparison.SAME:
-        if left is None or right is None:
-            return left is None and right is None
-        return bool(order(left) == order(right))
-    if left is None or right is None:
-        return None
-    a, b = order(left), order(right)
-    return bool(
-        {
-            Comparison.EQ: lambda: a == b,
-            Comparison.LT: lambda: a < b,
-            Comparison.LE: lambda: a <= b,
-            Comparison.GT: lambda: a > b,
-            Comparison.GE: lambda: a >= b,
-        }[op]()
-    )
-
-
-def truth(expr: Expr, row: Mapping[int, Any], anchor: Mapping[int, Any]) -> Any:
-    """Return the value of `expr` in three-valued logic, None for unknown."""
-    match expr:
-        case Column(id, _):
-            return row[id]
-        case Anchor(id, _):
-            return anchor[id]
-        case Literal(value, type):
-            return row_value(value, type)
-        case Compare(op, left, right):
-            return compare(op, truth(left, row, anchor), truth(right, row, anchor))
-        case IsNull(arg):
-            return truth(arg, row, anchor) is None
-        case IsIn(arg, values):
-            value = truth(arg, row, anchor)
-            found = [compare(Comparison.EQ, value, row_value(v.value, v.type)) for v in values]
-            return True if True in found else None if None in found else False
-        case Not(arg):
-            value = truth(arg, row, anchor)
-            return None if value is None else not value
-        case And(args):
-            parts = [truth(arg, row, anchor) for arg in args]
-            return False if False in parts else None if None in parts else True
-        case Or(args):
-            parts = [truth(arg, row, anchor) for arg in args]
-            return True if True in parts else None if None in parts else False
-        case _:
-            raise AssertionError(expr)
 
 
 @dataclass(frozen=True)
