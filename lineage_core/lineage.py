@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
     from lineage_core.query.selection import Selection
     from lineage_core.query.strategy import Programs
     from lineage_core.query.walk import Walk
+    from lineage_core.store.carried import Carried
     from lineage_core.store.manifest import OutputRecord, RunRecord
 
 _CATALOG = "catalog.db"
+
+_logger = logging.getLogger(__name__)
 
 
 def open_store(url: str = "lineage/", catalog: str | None = None) -> LineageStore:
@@ -76,6 +80,7 @@ class LineageStore:
         run_id: str | None = None,
         tags: Mapping[str, str] | None = None,
         materialize: str = "auto",
+        index: bool = False,
     ) -> Capture:
         """Return a context in which every DataFrame write of `spark` is captured as one run.
 
@@ -85,6 +90,9 @@ class LineageStore:
             run_id: a UUID; made up if not given.
             tags: facts to find the run by later.
             materialize: when intermediates are saved: `auto`, `inject`, `defer` or `never`.
+            index: whether rid indexes are built of each write, in the same run: the rids of the
+                sources ride along with the rows where the plan can carry them; elsewhere, they
+                are computed by the program after the write, as by `index()`.
         """
         from lineage_core.capture.session import Capture
 
@@ -96,7 +104,29 @@ class LineageStore:
             run_id=run_id,
             tags=tags,
             materialize=materialize,
+            index=self._index_written if index else None,
         )
+
+    def _index_written(
+        self, run_id: str, number: int, output: OutputRecord, carried: Carried | None
+    ) -> None:
+        """Build the indexes of a write of a run that goes on."""
+        from lineage_core.query.indexing import build
+        from lineage_core.query.strategy import Strategy
+
+        def relate(count: Callable[[Computed], int]) -> Relations:
+            return self._programs.relations(output, Strategy.AUTO, count)
+
+        if output.snapshot is None or not output.snapshot.has_rids:
+            return
+        place = (self.artifacts, run_id, number)
+        if carried is not None:
+            try:
+                build(*place, relate, "auto", carried=(carried, output))
+                return
+            except UnsupportedError as error:
+                _logger.info("rids that rode along are of no use: %s", error.what)
+        build(*place, relate, "auto")
 
     def backfill(
         self,

@@ -121,8 +121,8 @@ class Reader:
 
         With it come the names of its columns that are `out_rid` and `in_rid`.
         """
-        spool, down = self._spool, path.goes_down
-        if self._is_refined(path) or spool is None:
+        down = path.goes_down
+        if self._is_refined(path):
             return self.pairs(path), OUT_RID, IN_RID
         for snapshot in (path.first, path.last):
             need_rids(snapshot)
@@ -131,8 +131,7 @@ class Reader:
         if carried is not None and isinstance(path.selection, Found):
             ends = (ORIGIN, carried)
             return path.selection.table, *(ends if down else ends[::-1])
-        made = self._put_aside(path, lambda engine: pairs(path, engine), spool)
-        return made, OUT_RID, IN_RID
+        return self.put_aside(path, lambda engine: pairs(path, engine)), OUT_RID, IN_RID
 
     def _selected(self, path: Path) -> pa.Int64Array:
         """Return the rids of the rows that a path starts from."""
@@ -253,9 +252,7 @@ class Reader:
         def question(engine: Engine) -> Question:
             return found(path, engine, origin=origin)
 
-        if self._spool is None:
-            return Found(self._ask(path, question))
-        return Found(self._put_aside(path, question, self._spool))
+        return Found((self._ask if self._spool is None else self.put_aside)(path, question))
 
     def _ask(self, path: Path, question: Callable[[Engine], Question]) -> pa.Table:
         self._verify(path)
@@ -266,9 +263,10 @@ class Reader:
 
         return self._engines.ask(self._engine, answer)
 
-    def _put_aside(
-        self, path: Path, question: Callable[[Engine], Question], spool: Spool
-    ) -> Spooled:
+    def put_aside(self, path: Path, question: Callable[[Engine], Question]) -> Spooled:
+        """Return the answer to a question about a path, spooled."""
+        assert self._spool is not None, "this reader has none"
+        spool = self._spool
         self._verify(path)
 
         def answer(engine: Engine) -> Spooled:
