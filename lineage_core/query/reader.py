@@ -41,7 +41,7 @@ from lineage_core.query.refine import link_question, of_rids, refine
 from lineage_core.query.relations import Computed, Relations
 from lineage_core.query.selection import EVERYTHING, Found, Rids, Rows, Selection
 from lineage_core.query.types import arrow_type
-from lineage_core.snapshot import ColumnType, Snapshot, verify
+from lineage_core.snapshot import ColumnType, Snapshot, rows_of, verify
 
 
 class Reader:
@@ -92,6 +92,21 @@ class Reader:
         table = table.select(table.column_names[: len(fields)])
         arrays = [_typed(*pair) for pair in zip(table.columns, fields, strict=True)]
         return pa.table(arrays, names=[field.name for field in fields])
+
+    def relation(self, path: Path, columns: tuple[int, ...], *, rids: bool) -> Question:
+        """Return the query of the rows of a path's one step, to be a part of others on DuckDB.
+
+        Its columns are `rid`, if asked, and `k<i>`. All files it reads are verified.
+
+        Raises:
+            UnsupportedError: DuckDB cannot read the rows exactly as Spark does.
+        """
+        self._verify(path)
+        if isinstance(path.selection, Rids) and len(path.selection.rids) == rows_of(path.last):
+            path = replace(path, selection=EVERYTHING)
+        return self._engines.ask(
+            "duckdb", lambda engine: reached(path, engine, columns, rids=rids)
+        )
 
     def pairs(self, path: Path) -> pa.Table:
         """Return the sorted, distinct pairs (`out_rid`, `in_rid`) between the path's ends."""
