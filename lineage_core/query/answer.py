@@ -187,17 +187,21 @@ class SourceAnswer:
         table = self._reader.rows(rows, tuple(numbers), rids=True)
         return table if with_rid else table.drop_columns(["rid"])
 
-    def relation(self, columns: Sequence[int], *, with_rid: bool) -> Question:
+    def relation(
+        self, columns: Sequence[int], *, with_rid: bool, rids: pa.Int64Array | None = None
+    ) -> Question:
         """Return the query of the rows, to be a part of others on DuckDB: `k<i>`, and `rid`.
 
         Args:
             columns: positions of the columns to read.
             with_rid: whether to have their rids, too.
+            rids: the only rows to have, a part of `rids()`; all by default.
 
         Raises:
             UnsupportedError: the rows have no ids, or DuckDB cannot read them as Spark does.
         """
-        return self._reader.relation(self._by_rid(self.rids()), tuple(columns), rids=with_rid)
+        rows = self._by_rid(self.rids() if rids is None else rids)
+        return self._reader.relation(rows, tuple(columns), rids=with_rid)
 
     def pairs(self) -> pa.Table:
         """Return the pairs (`out_rid`, `in_rid`) of the rows asked about and these, sorted."""

@@ -39,9 +39,16 @@ from lineage_core.query.pairing import ordered, sorted_pairs
 from lineage_core.query.protocol import Engine, value
 from lineage_core.query.refine import link_question, of_rids, refine
 from lineage_core.query.relations import Computed, Relations
-from lineage_core.query.selection import EVERYTHING, Found, Rids, Rows, Selection
+from lineage_core.query.selection import (
+    EVERYTHING,
+    Found,
+    Rids,
+    Rows,
+    Selection,
+    has_every_row,
+)
 from lineage_core.query.types import arrow_type
-from lineage_core.snapshot import ColumnType, Snapshot, rows_of, verify
+from lineage_core.snapshot import ColumnType, Snapshot, verify
 
 
 class Reader:
@@ -102,11 +109,9 @@ class Reader:
             UnsupportedError: DuckDB cannot read the rows exactly as Spark does.
         """
         self._verify(path)
-        if isinstance(path.selection, Rids) and len(path.selection.rids) == rows_of(path.last):
+        if isinstance(path.selection, Rids) and has_every_row(path.selection.rids, path.last):
             path = replace(path, selection=EVERYTHING)
-        return self._engines.ask(
-            "duckdb", lambda engine: reached(path, engine, columns, rids=rids)
-        )
+        return self._engines.ask("duckdb", lambda engine: reached(path, engine, columns, rids=rids))
 
     def pairs(self, path: Path) -> pa.Table:
         """Return the sorted, distinct pairs (`out_rid`, `in_rid`) between the path's ends."""

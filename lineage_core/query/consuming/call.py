@@ -81,11 +81,12 @@ def read_call(function: exp.Anonymous) -> Call:
     plain = [node for node in given if not isinstance(node, exp.Kwarg | exp.PropertyEQ)]
     if not 1 <= len(plain) <= 2 or given[: len(plain)] != plain:
         raise _refusal(name, "takes a dataset, and whose rows are wanted of its lineage")
-    dataset, *other = (_text(name, node) for node in plain)
+    dataset = _text(name, plain[0])
+    other = _text(name, plain[1]) if len(plain) > 1 else None
     named = dict(_named(name, given[len(plain) :]))
     if len(named) < len(given) - len(plain):
         raise _refusal(name, "is given an argument twice")
-    return Call(Direction(name), dataset, *(other or [None]), tuple(sorted(named.items())))
+    return Call(Direction(name), dataset, other, tuple(sorted(named.items())))
 
 
 def filled(call: Call, values: Mapping[str, Any]) -> Asked:
@@ -122,8 +123,8 @@ def _named(function: str, nodes: list[exp.Expr]) -> Iterator[tuple[str, Argument
 def _argument(function: str, node: exp.Expr) -> Argument:
     if isinstance(node, exp.Array):
         return tuple(_number(function, item) for item in node.expressions)
-    if isinstance(node, exp.Literal) and node.is_string or isinstance(node, exp.Placeholder):
-        return _text(function, node)
+    if isinstance(node, exp.Literal) and node.is_string:
+        return str(node.this)
     return _number(function, node)
 
 
@@ -154,7 +155,7 @@ def _typed(function: str, key: str, value: Any) -> Any:
             return value if value.tzinfo else value.replace(tzinfo=UTC)
         case "as_of", datetime():
             return value if value.tzinfo else value.replace(tzinfo=UTC)
-        case ("where" | "run" | "strategy"), str():
+        case (("where" | "run" | "strategy"), str()):
             return value
         case "hops", int() if not isinstance(value, bool):
             return value
