@@ -16,7 +16,6 @@ from sqlglot import exp
 
 from lineage_core.datasets import display
 from lineage_core.errors import PredicateError
-from lineage_core.query import sql
 from lineage_core.query.answer import Answer, Direction, SourceAnswer
 from lineage_core.query.columns import close_matches
 from lineage_core.query.consuming.call import Asked, filled
@@ -55,9 +54,7 @@ def evaluate(query: Consuming, given: Mapping[str, Any] | Sequence[Any], ask: As
         found[name] = relation(states, columns, with_rid=RID in wanted.names)
     tree = query.tree.copy()
     without_rid(tree, {name for name, each in found.items() if each.has_rid})
-    for table in list(tree.find_all(exp.Table)):
-        if table.name in found:
-            _read(table, found[table.name])
+    _define(tree, {name: each.query for name, each in found.items()})
     read = list(found.values())
     reasons = [reason for each in read for reason in each.reasons]
     return result(_run(tree, read, values), [each.precision for each in read], reasons)
@@ -95,20 +92,26 @@ def _answered(asked: Asked, ask: Ask) -> tuple[SourceAnswer, ...]:
     if len(names) == 1:
         return found
     what = f"{len(names)} datasets" if names else "no dataset"
+    called = f" called {asked.other!r}" if asked.other is not None else ""
     raise PredicateError(
-        f"{going}({asked.dataset!r}, {asked.other!r}) leads to {what}",
+        f"{going}({asked.dataset!r}, ...) leads to {what}{called}",
         hint=f"name one as the second argument: {', '.join(names)}"
         if names
         else "row-lineage runs shows what was read and written",
     )
 
 
-def _read(table: exp.Table, read: Relation) -> None:
-    """Put the rows of a relation in the place of its name."""
-    rows = sql.named(read.query.copy(), "")
-    rows.set("alias", table.args["alias"].copy())
-    rows.set("joins", [join.pop() for join in table.args.get("joins") or ()])
-    table.replace(rows)
+def _define(tree: exp.Query, queries: Mapping[str, exp.Query]) -> None:
+    """Say in a query what the relations that stand for its calls are."""
+    with_ = tree.args.get("with_") or exp.With()
+    # Not computed as they stand: what the query asks of them is pushed down into the scans.
+    defined = [
+        exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)), materialized=False)
+        for name, query in queries.items()
+    ]
+    with_.set("expressions", [*defined, *with_.expressions])
+    if with_.expressions:
+        tree.set("with_", with_)
 
 
 def _run(tree: exp.Query, read: list[Relation], values: Mapping[str, Any]) -> pa.Table:

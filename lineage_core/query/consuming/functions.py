@@ -81,6 +81,9 @@ cume_dist dense_rank first_value lag last_value lead nth_value ntile percent_ran
 row_number
 """
 
+AGGREGATES = frozenset(_AGGREGATES.split())
+"""Functions of the rows of a group."""
+
 FUNCTIONS = frozenset(
     name
     for names in (_OPERATORS, _CONDITIONS, _NUMBERS, _TEXT, _TIMES, _NESTED, _AGGREGATES, _WINDOWS)

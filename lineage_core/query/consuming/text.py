@@ -13,9 +13,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import ClassVar
 
-import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -87,9 +88,10 @@ def _tree(text: str) -> exp.Query:
         raise PredicateError(f"the query is {len(text)} characters long", hint=_ONE)
     try:
         text.encode()
-        tokens = sqlglot.Dialect.get_or_raise("duckdb").tokenize(text)
+        tokens = _tokens(text)
         _check_tokens(tokens)
-        found = sqlglot.parse_one(_numbered(text, tokens), read="duckdb")
+        numbered = _numbered(text, tokens)
+        found, *_ = DuckDB().parser().parse(_tokens(numbered), numbered)
     except ParseError as error:
         detail = error.errors[0] if error.errors else {}
         line, column = detail.get("line"), detail.get("col")
@@ -102,6 +104,15 @@ def _tree(text: str) -> exp.Query:
     for node in found.walk():
         _check_node(node)
     return found
+
+
+class _Tokenizer(DuckDB.Tokenizer):
+    HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
+    # sqlglot would take `$a,$b` for the beginning of a string that ends with `$a,$`.
+
+
+def _tokens(text: str) -> list[Token]:
+    return _Tokenizer(dialect=DuckDB()).tokenize(text)
 
 
 def _check_tokens(tokens: list[Token]) -> None:

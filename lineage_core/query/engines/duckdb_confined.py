@@ -75,7 +75,7 @@ def run(
         for name, table in tables.items():
             database.register(name, table)
         try:
-            return database.execute(text, dict(parameters)).to_arrow_table()
+            return database.sql(text, params=dict(parameters)).to_arrow_table()
         except (duckdb.BinderException, duckdb.CatalogException) as error:
             # These come before any row is read.
             first = str(error).partition("\n")[0]
