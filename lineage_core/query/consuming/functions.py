@@ -1,7 +1,7 @@
 """The functions that a query may call, by DuckDB's names.
 
-They depend on their arguments alone, and on the clock: none reads files, settings, the environment,
-the catalog or variables, sleeps, or has a state.
+They depend on their arguments alone: none reads files, settings, the environment, the catalog,
+variables or the clock, sleeps, or has a state. So a query is a function of its parameters and rows.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ url_decode url_encode
 """
 
 _TIMES = """
-age century current_localtime current_localtimestamp date_add date_diff date_part date_sub
+century date_add date_diff date_part date_sub
 date_trunc datediff datepart datesub datetrunc day dayname dayofmonth dayofweek dayofyear decade
-epoch epoch_ms epoch_ns epoch_us era get_current_time get_current_timestamp hour isodow isoyear
+epoch epoch_ms epoch_ns epoch_us era hour isodow isoyear
 julian last_day make_date make_time make_timestamp make_timestamp_ms make_timestamp_ns
-make_timestamptz microsecond millennium millisecond minute month monthname nanosecond now quarter
+make_timestamptz microsecond millennium millisecond minute month monthname nanosecond quarter
 second strftime strptime time_bucket timezone timezone_hour timezone_minute to_centuries to_days
 to_decades to_hours to_microseconds to_millennia to_milliseconds to_minutes to_months to_quarters
-to_seconds to_timestamp to_weeks to_years today transaction_timestamp try_strptime week weekday
+to_seconds to_timestamp to_weeks to_years try_strptime week weekday
 weekofyear year yearweek
 """
 

@@ -28,6 +28,9 @@ _NODES = re.compile(
 )
 """Values of `type` in DuckDB's syntax tree."""
 
+_CLOCK = {"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}
+"""What DuckDB takes for the clock where it finds no such column."""
+
 
 def confirm(tree: exp.Query, relations: Set[str]) -> None:
     """Raise unless a query reads `relations` alone and calls only what `FUNCTIONS` has.
@@ -69,6 +72,10 @@ def _check(node: dict[str, Any], relations: Set[str]) -> None:
     if table is not None and (table not in relations or _is_qualified(node)):
         raise PredicateError(
             f"a query cannot read {table}", hint="read backward(...), forward(...)"
+        )
+    if len(names := node.get("column_names") or ()) == 1 and names[0].lower() in _CLOCK:
+        raise PredicateError(
+            f"a query cannot read the clock ({names[0].lower()})", hint="give a time as a parameter"
         )
     if node.get("sample") or node.get("at_clause"):
         raise PredicateError("a sample is not allowed in a query", hint="read all rows")
