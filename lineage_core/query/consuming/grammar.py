@@ -73,9 +73,10 @@ def _check(node: dict[str, Any], relations: Set[str]) -> None:
         raise PredicateError(
             f"a query cannot read {table}", hint="read backward(...), forward(...)"
         )
-    if len(names := node.get("column_names") or ()) == 1 and names[0].lower() in _CLOCK:
+    names = [name.lower() for name in node.get("column_names") or ()]
+    if len(names) == 1 and names[0] in _CLOCK:
         raise PredicateError(
-            f"a query cannot read the clock ({names[0].lower()})", hint="give a time as a parameter"
+            f"a query cannot read the clock ({names[0]})", hint="give a time as a parameter"
         )
     if node.get("sample") or node.get("at_clause"):
         raise PredicateError("a sample is not allowed in a query", hint="read all rows")

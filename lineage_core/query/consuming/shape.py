@@ -168,8 +168,9 @@ class _Names:
 
     def _replace(self, node: exp.Expr, root: exp.Expr, seen: frozenset[str]) -> None:
         parent, new = node.parent, self._one(node, seen)
-        if isinstance(node, exp.Paren | exp.Column) and not (parent is root or _is_call(parent)):
-            new = new if _is_atomic(new) else exp.Paren(this=new)
+        bare = parent is root or _is_atomic(new) or _binds_tighter(new, parent)
+        if isinstance(node, exp.Paren | exp.Column) and not bare:
+            new = exp.Paren(this=new)
         if new is not node:
             node.replace(new)
 
@@ -207,6 +208,12 @@ class _Names:
         if self._columns is None and not any(c.name.lower() == name for c in _columns(output)):
             raise _Unclear
         return None if self._columns is None else output
+
+
+def _binds_tighter(node: exp.Expr, parent: exp.Expr | None) -> bool:
+    """Whether a node needs no parentheses below another."""
+    arithmetic = isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div | exp.Mod)
+    return _is_call(parent) or (arithmetic and isinstance(parent, exp.EQ | exp.In))
 
 
 def _is_call(node: exp.Expr | None) -> bool:
@@ -258,8 +265,14 @@ def _conjuncts(select: exp.Select) -> list[exp.Expr]:
     where = select.args.get("where")
     if where is None:
         return []
-    condition = where.this.unnest()
-    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+    found, pending = [], [where.this]
+    while pending:
+        condition = pending.pop().unnest()
+        if isinstance(condition, exp.And):
+            pending += [condition.expression, condition.this]
+        else:
+            found.append(condition)
+    return found
 
 
 def _condition(tree: exp.Expr) -> Condition:

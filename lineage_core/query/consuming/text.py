@@ -86,6 +86,8 @@ def parse(text: str) -> Consuming:
 def _tree(text: str) -> exp.Query:
     if len(text) > _MAX_LENGTH:
         raise PredicateError(f"the query is {len(text)} characters long", hint=_ONE)
+    if "\0" in text:
+        raise PredicateError("the query has a NUL character", hint=_ONE)
     try:
         text.encode()
         tokens = _tokens(text)

@@ -1,4 +1,4 @@
-"""Captured runs to be queried: copies of a table with nulls and duplicates, in one and two steps."""
+"""Captured runs to be queried: a table with nulls and duplicates, grouped in one and two steps."""
 
 from __future__ import annotations
 

@@ -93,7 +93,8 @@ def test_forward_and_all_the_way(shipping: Any) -> None:
 
 def test_set_operations_and_subqueries(shipping: Any) -> None:
     found = shipping.query(
-        "select k from backward('out', 'lines') where k in (select k from backward('top', 'out', hops => 1))"
+        "select k from backward('out', 'lines')"
+        " where k in (select k from backward('top', 'out', hops => 1))"
         " union select (select max(k) from backward('out', 'lines', where => 'k < 2'))"
         " union all (select * from (values (9)) v(x)) order by 1 limit 10"
     )
