@@ -78,7 +78,8 @@ class DuckDBEngine:
             for column in columns
         ]
         aliased: list[Sql] = [
-            sql.as_(expr, value(column)) for expr, column in zip(selected, columns, strict=True)
+            sql.as_(expr, value(column))
+            for expr, column in zip(selected, columns, strict=True)
         ]
         if rids:
             index = exp.Cast(this=_column("x", "file_index"), to=sql_type("long"))

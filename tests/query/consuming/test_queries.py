@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import lineage_core as lc
+from lineage_core.query import SourceAnswer
 
 
 def lines(shipping: Any, *keys: int) -> list[tuple[int, dict[str, Any]]]:
@@ -266,3 +267,31 @@ def test_nothing_is_quoted_from_rows_or_parameters(shipping: Any) -> None:
         with pytest.raises(lc.PredicateError) as caught:
             shipping.store.query(sql, given)
         assert not {"RAIL", "AIR", "secret"} & set(str(caught.value).replace("'", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("select", "read"),
+    [
+        ("select count(*) from {}", []),
+        ("select sum(l.PRICE) from {} l where l.k > 1", ["k", "price"]),
+        ("select 1 from {} join (values (1)) v(k) using (k)", ["k"]),
+        ("select * from {}", ["k", "mode", "price"]),
+        ("select l from {} l", ["k", "mode", "price"]),
+        ("select c from {} as t(a, b, c)", ["k", "mode", "price"]),
+        ("select k from {} natural join (values (1)) v(k)", ["k", "mode", "price"]),
+    ],
+)
+def test_only_columns_in_use_are_read(
+    shipping: Any, monkeypatch: pytest.MonkeyPatch, select: str, read: list[str]
+) -> None:
+    asked: list[list[int]] = []
+    relation = SourceAnswer.relation
+
+    def noted(answer: Any, columns: list[int], **more: Any) -> Any:
+        asked.append(columns)
+        return relation(answer, columns, **more)
+
+    monkeypatch.setattr(SourceAnswer, "relation", noted)
+    shipping.query(select.format("backward('out', 'lines')"))
+    names = [column.name for column in shipping.lines.snapshot.columns]
+    assert [[names[i] for i in each] for each in asked] == [read]
