@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lineage_core.index.record import IndexRecord
     from lineage_core.plan.program import LineageProgram
     from lineage_core.query.answer import Answer
+    from lineage_core.query.consuming.call import Asked
+    from lineage_core.query.consuming.result import Result
     from lineage_core.query.edges import Indexes
     from lineage_core.query.engines.choice import Engines
     from lineage_core.query.indexing import Building
@@ -277,6 +279,39 @@ class LineageStore:
 
         found = walk.forward(refs, select, hops, also)
         return Answer(self.catalog.dataset(dataset), Direction.FORWARD, found)
+
+    def query(
+        self,
+        sql: str,
+        parameters: Mapping[str, Any] | Sequence[Any] = (),
+        *,
+        engine: str = "auto",
+    ) -> Result:
+        """Return what a SELECT over the rows of lineage answers gives, evaluated by DuckDB.
+
+        Its relations are `backward('output', 'source', where => '...')` and `forward('source',
+        'output', ...)`: the rows of the source, or output, in the lineage of the selected rows.
+
+        Args:
+            sql: the query.
+            parameters: values of `$name` by name, or of `$1` and `?` in order.
+            engine: evaluates the lineage questions: `auto`, `duckdb` or `spark`.
+
+        Raises:
+            PredicateError: the query is not one SELECT, reads or calls something else, or does not
+                fit the columns.
+            NotFoundError: a dataset is none of a captured run's.
+            ChangedError: a file that the rows depend on is not what it was.
+        """
+        from lineage_core.index.record import Direction
+        from lineage_core.query.consuming.evaluate import evaluate
+        from lineage_core.query.consuming.text import parse
+
+        def ask(asked: Asked) -> Answer:
+            way = self.backward if asked.direction is Direction.BACKWARD else self.forward
+            return way(asked.dataset, engine=engine, **asked.arguments)
+
+        return evaluate(parse(sql), parameters, ask)
 
     def runs(
         self,

@@ -20,6 +20,7 @@ from lineage_core.cli.health import doctor
 from lineage_core.cli.history import catalog, runs, show
 from lineage_core.cli.indexes import index
 from lineage_core.cli.plans import explain
+from lineage_core.cli.query import query
 from lineage_core.cli.settings import Settings
 from lineage_core.errors import LineageError
 
@@ -47,7 +48,7 @@ def cli(context: click.Context, store: str, catalog: str | None, debug: bool) ->
     context.obj = Settings(store, catalog)
 
 
-_COMMANDS = (run, backfill, index, runs, show, explain, backward, forward, doctor, catalog)
+_COMMANDS = (run, backfill, index, runs, show, explain, backward, forward, query, doctor, catalog)
 
 for _command in _COMMANDS:
     cli.add_command(_command)

@@ -39,7 +39,14 @@ from lineage_core.query.pairing import ordered, sorted_pairs
 from lineage_core.query.protocol import Engine, Given, value
 from lineage_core.query.refine import link_question, of_rids, refine
 from lineage_core.query.relations import Computed, Relations
-from lineage_core.query.selection import EVERYTHING, Found, Rids, Rows, Selection
+from lineage_core.query.selection import (
+    EVERYTHING,
+    Found,
+    Rids,
+    Rows,
+    Selection,
+    has_every_row,
+)
 from lineage_core.query.spool import Spool, Spooled
 from lineage_core.query.types import arrow_type
 from lineage_core.snapshot import ColumnType, Snapshot, verify
@@ -94,6 +101,19 @@ class Reader:
         table = table.select(table.column_names[: len(fields)])
         arrays = [_typed(*pair) for pair in zip(table.columns, fields, strict=True)]
         return pa.table(arrays, names=[field.name for field in fields])
+
+    def relation(self, path: Path, columns: tuple[int, ...], *, rids: bool) -> Question:
+        """Return the query of the rows of a path's one step, to be a part of others on DuckDB.
+
+        Its columns are `rid`, if asked, and `k<i>`. All files it reads are verified.
+
+        Raises:
+            UnsupportedError: DuckDB cannot read the rows exactly as Spark does.
+        """
+        self._verify(path)
+        if isinstance(path.selection, Rids) and has_every_row(path.selection.rids, path.last):
+            path = replace(path, selection=EVERYTHING)
+        return self._engines.ask("duckdb", lambda engine: reached(path, engine, columns, rids=rids))
 
     def pairs(self, path: Path) -> pa.Table:
         """Return the sorted, distinct pairs (`out_rid`, `in_rid`) between the path's ends."""

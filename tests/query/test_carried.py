@@ -10,6 +10,7 @@ import pytest
 
 import lineage_core as lc
 from lineage_core.query import indexing
+from lineage_core.query.carried import pairs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -84,7 +85,6 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(at)
         return pairs_of(carried, relations, at, *rest)
 
-    pairs_of = indexing.pairs_of
     monkeypatch.setattr(indexing, "pairs_of", spy)
     return seen
 
