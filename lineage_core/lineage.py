@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -18,20 +18,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from lineage_core.capture.session import Capture
+    from lineage_core.capture.session import BuildIndex, Capture
     from lineage_core.catalog import Catalog, OutputRef, RebuildReport, RunSummary
     from lineage_core.index.record import IndexRecord
     from lineage_core.plan.program import LineageProgram
     from lineage_core.query.answer import Answer
     from lineage_core.query.consuming.call import Asked
     from lineage_core.query.consuming.result import Result
+    from lineage_core.query.consuming.workload import Workload
     from lineage_core.query.edges import Indexes
     from lineage_core.query.engines.choice import Engines
-    from lineage_core.query.indexing import Building
     from lineage_core.query.relations import Computed, Relations
     from lineage_core.query.selection import Selection
     from lineage_core.query.strategy import Programs
     from lineage_core.query.walk import Walk
+    from lineage_core.query.writing import Building
     from lineage_core.store.carried import Carried
     from lineage_core.store.manifest import OutputRecord, RunRecord
 
@@ -83,6 +84,7 @@ class LineageStore:
         tags: Mapping[str, str] | None = None,
         materialize: str = "auto",
         index: bool = False,
+        workload: Sequence[str] | None = None,
     ) -> Capture:
         """Return a context in which every DataFrame write of `spark` is captured as one run.
 
@@ -95,6 +97,10 @@ class LineageStore:
             index: whether rid indexes are built of each write, in the same run: the rids of the
                 sources ride along with the rows where the plan can carry them; elsewhere, they
                 are computed by the program after the write, as by `index()`.
+            workload: the queries that these indexes are for, as in `index()`; implies `index`.
+
+        Raises:
+            PredicateError: a query of the workload is none.
         """
         from lineage_core.capture.session import Capture
 
@@ -106,11 +112,24 @@ class LineageStore:
             run_id=run_id,
             tags=tags,
             materialize=materialize,
-            index=self._index_written if index else None,
+            index=self._building(workload) if index or workload is not None else None,
         )
 
+    def _building(self, workload: Sequence[str] | None) -> BuildIndex:
+        """Return what builds the indexes of a write."""
+        if workload is None:
+            return partial(self._index_written, None)
+        from lineage_core.query.consuming.workload import read
+
+        return partial(self._index_written, read(workload))
+
     def _index_written(
-        self, run_id: str, number: int, output: OutputRecord, carried: Carried | None
+        self,
+        workload: Workload | None,
+        run_id: str,
+        number: int,
+        output: OutputRecord,
+        carried: Carried | None,
     ) -> None:
         """Build the indexes of a write of a run that goes on."""
         from lineage_core.query.indexing import build
@@ -124,11 +143,11 @@ class LineageStore:
         place = (self.artifacts, run_id, number)
         if carried is not None:
             try:
-                build(*place, relate, "auto", carried=(carried, output))
+                build(*place, relate, "auto", carried=(carried, output), workload=workload)
                 return
             except UnsupportedError as error:
                 _logger.info("rids that rode along are of no use: %s", error.what)
-        build(*place, relate, "auto")
+        build(*place, relate, "auto", workload=workload)
 
     def backfill(
         self,
@@ -383,6 +402,7 @@ class LineageStore:
         dataset: str | None = None,
         *,
         run: str | None = None,
+        workload: Sequence[str] | None = None,
         engine: str = "auto",
         progress: Callable[[Building], None] = lambda _: None,
     ) -> list[IndexRecord]:
@@ -395,6 +415,10 @@ class LineageStore:
         Args:
             dataset: what was written; all that `run` wrote by default.
             run: id of the run that wrote it, or its beginning.
+            workload: the queries that will be asked (`query`), with parameters for what varies.
+                Then there are indexes of what these need, and of nothing else: of their relations
+                and directions, without rows that they never ask for, partitioned by what they
+                compare with parameters, with partial sums of what they aggregate.
             engine: evaluates the lineage programs: `auto`, `duckdb` or `spark`.
             progress: is told how far the indexes of which source are.
 
@@ -402,26 +426,30 @@ class LineageStore:
             NotFoundError: no captured run wrote the dataset.
             UncapturedError: the lineage of an output was not captured.
             UnsupportedError: the rows of an output have no ids.
+            PredicateError: a query of the workload is none, or does not fit the columns it reads.
             ChangedError: a file that the lineage depends on is not what it was.
         """
+        from lineage_core.query.consuming.workload import read
         from lineage_core.query.engines.choice import check_engine
         from lineage_core.query.indexing import build
         from lineage_core.query.strategy import Strategy
 
         check_engine(engine)
+        wanted = read(workload) if workload is not None else None
         made = []
-        for run_id, number, output in self._indexable(dataset, run):
+        for run_id, number, output in self._indexable(dataset, run, workload):
 
             def relate(
                 count: Callable[[Computed], int], output: OutputRecord = output
             ) -> Relations:
                 return self._programs.relations(output, Strategy.AUTO, count)
 
-            made.append(build(self.artifacts, run_id, number, relate, engine, progress))
+            place = (self.artifacts, run_id, number)
+            made.append(build(*place, relate, engine, progress, workload=wanted))
         return made
 
     def _indexable(
-        self, dataset: str | None, run: str | None
+        self, dataset: str | None, run: str | None, workload: Sequence[str] | None
     ) -> Iterator[tuple[str, int, OutputRecord]]:
         """Yield the writes that an index is asked for: run, position and record."""
         if dataset is None and run is None:
@@ -432,7 +460,8 @@ class LineageStore:
                 yield found.id, number, output
             return
         for ref in self.catalog.writers(dataset, run=run):
-            if run is not None or not self._indexes.has(ref.run_id, ref.index):
+            there = self._indexes.workload(ref.run_id, ref.index)
+            if run is not None or there != tuple(workload or ()):
                 yield ref.run_id, ref.index, self.artifacts.load(ref.run_id).outputs[ref.index]
 
     def rebuild_catalog(self) -> RebuildReport:

@@ -17,7 +17,7 @@ from lineage_core.datasets import display
 from lineage_core.index.record import Direction, IndexEntry
 
 if TYPE_CHECKING:
-    from lineage_core.query.indexing import Building
+    from lineage_core.query.writing import Building
 
 _COLUMNS = {
     "output": "string",
@@ -33,6 +33,12 @@ _COLUMNS = {
 @click.option(
     "--dataset", help="Build them of this dataset only; without RUN, of its newest state."
 )
+@click.option(
+    "--workload",
+    multiple=True,
+    metavar="SQL",
+    help="Build just what this query needs, of which parameters vary. May be repeated.",
+)
 @task_options
 @click.option(
     "--engine",
@@ -47,6 +53,7 @@ def index(
     settings: Settings,
     run: str | None,
     dataset: str | None,
+    workload: tuple[str, ...],
     named: TaskName,
     engine: str,
     format: str,
@@ -70,7 +77,9 @@ def index(
             if state.left_out:
                 left_out.append(f"{state.source} is left out: {state.left_out}")
 
-        made = store.index(dataset, run=found, engine=engine, progress=note)
+        made = store.index(
+            dataset, run=found, workload=workload or None, engine=engine, progress=note
+        )
     rows = [
         (display(record.dataset), display(entry.dataset), entry.pairs, *_bytes(entry))
         for record in made

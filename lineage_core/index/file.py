@@ -1,7 +1,7 @@
 """Index files: the blocks of one relation, in the order of their keys, and a directory of them.
 
     blocks       one after the other (`block`)
-    directory    where each block is, its rows, its checksum, and the first key axis it covers
+    directory    where each block is, its rows, its checksum, and what it covers of each key axis
     footer       axes, shapes, pairs, what the index is of, the directory's place and checksum
 
 A reader maps the file, reads the directory, and then just the blocks that may hold a key it looks
@@ -38,7 +38,7 @@ CHUNK = 1 << 20
 MOST_PAIRS = 1 << 28
 """How many pairs of a block are unpacked at the most, unless told: some GiB."""
 
-VERSION = 1
+VERSION = 2
 
 _MAGIC = b"RLINDEX\n"
 _FOOTER = struct.Struct("<QQIIHBB")
@@ -48,16 +48,8 @@ and axes of keys and values."""
 _CHECK = struct.Struct("<I")
 """The checksum of directory and footer."""
 
-_ENTRY = np.dtype(
-    [
-        ("place", "<u8"),
-        ("low", "<i8"),
-        ("high", "<i8"),
-        ("size", "<u4"),
-        ("rows", "<u4"),
-        ("check", "<u4"),
-    ]
-)
+_MOST_AXES = 64
+
 _KEPT = 64
 """Blocks that a reader keeps unpacked: some 40 MiB of one axis to one."""
 
@@ -83,7 +75,7 @@ class IndexWriter:
         self._given: list[Relation] = []
         self._held = 0
         self._tail: Ranges | None = None
-        self._entries: list[tuple[int, ...]] = []
+        self._entries: list[tuple[object, ...]] = []
         self._place = 0
         self.given = 0
 
@@ -106,7 +98,7 @@ class IndexWriter:
             self._encode(joined)
         if self._tail is not None:
             self._write(self._tail)
-        directory = np.array(self._entries, dtype=_ENTRY).tobytes()
+        directory = np.array(self._entries, dtype=_entry(self._keys)).tobytes()
         about = np.array(self._shape, dtype="<i8").tobytes() + self._subject.encode()
         keys, values = self._keys, len(self._shape) - self._keys
         footer = _FOOTER.pack(
@@ -137,7 +129,7 @@ class IndexWriter:
 
     def _write(self, ranges: Ranges) -> None:
         data = block.write(ranges)
-        low, high = int(ranges.key_low[0, 0]), int(ranges.key_high[0].max())
+        low, high = _bounds(ranges)
         self._entries.append((self._place, low, high, len(data), len(ranges), zlib.crc32(data)))
         self._place += len(data)
         self._sink.write(data)
@@ -161,7 +153,8 @@ class Index:
             raise _corrupt("is of another relation")
         self.pairs, self.shape, self.keys = found.pairs, found.shape, found.keys
         self._directory = found.directory
-        self._reach = np.maximum.accumulate(found.directory["high"]) if found.blocks else None
+        self._low, self._high = found.directory["low"].T, found.directory["high"].T
+        self._reach = np.maximum.accumulate(self._high[0]) if found.blocks else None
         self._kept: OrderedDict[int, Ranges] = OrderedDict()
         self._lock = Lock()
         self.blocks_read = 0
@@ -212,14 +205,17 @@ class Index:
         if self._reach is None or not len(wanted):
             return
         reach = np.maximum.accumulate(wanted.high[0])
-        lows = self._directory["low"].astype(np.int64)
+        lows = self._low[0].astype(np.int64)
         first = np.searchsorted(self._reach, wanted.low[0, 0], side="left")
         last = np.searchsorted(lows, reach[-1], side="right")
         numbers = np.arange(first, last)
         begin = np.searchsorted(reach, lows[numbers], side="left")
-        highs = self._directory["high"].astype(np.int64)
+        highs = self._high[0].astype(np.int64)
         end = np.searchsorted(wanted.low[0], highs[numbers], side="right")
         met = begin < end
+        for axis in range(1, self.keys):
+            met &= self._low[axis, numbers] <= wanted.high[axis].max()
+            met &= self._high[axis, numbers] >= wanted.low[axis].min()
         for number, a, b in zip(numbers[met], begin[met], end[met], strict=True):
             yield int(number), Cells(wanted.low[:, a:b], wanted.high[:, a:b])
 
@@ -234,7 +230,7 @@ class Index:
         if zlib.crc32(data) != entry["check"]:
             raise _corrupt("has a damaged block")
         ranges = block.read(data, int(entry["rows"]), self.keys, len(self.shape) - self.keys)
-        if ranges.key_low[0, 0] != entry["low"] or ranges.key_high[0].max() != entry["high"]:
+        if _bounds(ranges) != (tuple(entry["low"]), tuple(entry["high"])):
             raise _corrupt("has a block in another one's place")
         if not ranges.within(self.shape):
             raise _corrupt("has cells beyond its arrays")
@@ -297,18 +293,42 @@ class _Footer:
             raise _corrupt(f"has version {version}; this is for version {VERSION}")
         about = end - size
         axes = keys + values
-        if not (keys and values) or size < 8 * axes or place + blocks * _ENTRY.itemsize != about:
+        most = max(keys, values)
+        if not (keys and values) or most > _MOST_AXES or size < 8 * axes:
+            raise _corrupt("has no axes, or too many")
+        entry = _entry(keys)
+        if place + blocks * entry.itemsize != about:
             raise _corrupt("has a directory of another size than it says")
         if zlib.crc32(data[place:check]) != _CHECK.unpack_from(data, check)[0]:
             raise _corrupt("has a damaged directory")
-        directory = np.frombuffer(data[place:about], dtype=_ENTRY).copy()
+        directory = np.frombuffer(data[place:about], dtype=entry).copy()
         begins = np.concatenate(([0], np.cumsum(directory["size"], dtype=np.uint64)))
-        ordered = (np.diff(directory["low"]) >= 0).all()
+        ordered = (np.diff(directory["low"][:, 0]) >= 0).all()
         if not ordered or (directory["place"] != begins[:-1]).any() or begins[-1] != place:
             raise _corrupt("has a directory that is none")
         shape = np.frombuffer(data[about : about + 8 * axes], dtype="<i8").astype(np.int64)
         subject = bytes(data[about + 8 * axes : end]).decode(errors="replace")
         return _Footer(pairs, keys, shape, subject, directory)
+
+
+def _entry(keys: int) -> np.dtype[np.void]:
+    """Return the form of a block's entry in the directory."""
+    return np.dtype(
+        [
+            ("place", "<u8"),
+            ("low", "<i8", (keys,)),
+            ("high", "<i8", (keys,)),
+            ("size", "<u4"),
+            ("rows", "<u4"),
+            ("check", "<u4"),
+        ]
+    )
+
+
+def _bounds(ranges: Ranges) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return where the keys of a block begin, and where they end, on each axis."""
+    low, high = ranges.key_low.min(axis=1), ranges.key_high.max(axis=1)
+    return tuple(map(int, low)), tuple(map(int, high))
 
 
 def _part(pairs: Relation, places: slice) -> Relation:

@@ -22,6 +22,7 @@ from lineage_core.errors import AmbiguousError, NotFoundError, UncapturedError, 
 from lineage_core.index.record import Direction
 from lineage_core.query.chain import Path
 from lineage_core.query.columns import close_matches, find_column
+from lineage_core.query.edges import Edge, edge_between
 from lineage_core.query.evaluate import IN_RID, OUT_RID, Question
 from lineage_core.query.pairing import carried_pairs, compose, in_files, sorted_pairs
 from lineage_core.query.reader import Reader, need_rids
@@ -197,6 +198,20 @@ class SourceAnswer:
         rows = self._by_rid(self.rids() if rids is None else rids)
         return self._reader.relation(rows, tuple(columns), rids=with_rid)
 
+    def edges(self) -> list[tuple[Edge, pa.Int64Array]]:
+        """Return, for each part, the indexes that lead to it and the rows they are asked about.
+
+        There are none unless indexes lead to all rows, and to no others.
+        """
+        found = [edge_between(part.path) for part in self.parts]
+        if self._gap or self._files is not None:
+            return []
+        edges = [edge for edge in found if edge is not None]
+        if len(edges) < len(found):
+            return []
+        asked = (self._reader.selected(part.path) for part in self.parts)
+        return list(zip(edges, asked, strict=True))
+
     def pairs(self) -> pa.Table:
         """Return the pairs (`out_rid`, `in_rid`) of the rows asked about and these, sorted."""
         return self._keep("pairs", self._pairs)
@@ -314,7 +329,7 @@ class Answer:
         Raises:
             NotFoundError: the answer has no such dataset; the hint names similar ones.
         """
-        found = tuple(answer for answer in self._found if _is_called(answer.dataset, dataset))
+        found = tuple(answer for answer in self._found if is_called(answer.dataset, dataset))
         if not found:
             names = sorted({display(answer.dataset) for answer in self._found})
             raise NotFoundError(
@@ -372,7 +387,7 @@ def _pairs_of(part: Part, reader: Reader) -> pa.Table:
     return compose(before, pairs) if _goes_down(part) else compose(pairs, before)
 
 
-def _is_called(dataset: str, name: str) -> bool:
+def is_called(dataset: str, name: str) -> bool:
     """Whether `name` is the dataset's name, path, or the end of it, with or without the suffix."""
     if dataset == name or (name.strip() and "\0" not in name and dataset == canonical(name)):
         return True

@@ -6,19 +6,30 @@ it is asked, so what changes afterwards cannot make it wrong.
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path as LocalPath
 from threading import Lock
+from typing import cast
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lineage_core.datasets import local_path
+from lineage_core.errors import CorruptError
 from lineage_core.index import record
 from lineage_core.index.cells import Cells, cells
 from lineage_core.index.file import Index, IndexFile
-from lineage_core.index.record import Direction, IndexEntry, IndexRecord
+from lineage_core.index.record import (
+    Direction,
+    IndexEntry,
+    IndexPart,
+    IndexRecord,
+    IndexSums,
+    IndexTable,
+)
 from lineage_core.query.chain import Path
 from lineage_core.query.pairing import SCHEMA, sorted_pairs
 from lineage_core.store.filesystem import ArtifactStore
@@ -28,18 +39,45 @@ _KEPT = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """An index of some of the rows, or of parts of them, which a workload asks for.
+
+    Attributes:
+        part: what it is of.
+        index: looked up by rid; and by the number of the values of `part.by`, where there are any.
+        values: these values, as `v<i>`, with their `number`.
+    """
+
+    part: IndexPart
+    index: Index
+    values: pa.Table | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Aggregates of parts of the rows: what they are of, and the table `IndexSums` tells of."""
+
+    part: IndexSums
+    table: pa.Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Edge:
     """The indexes between an output and a source.
 
     Attributes:
         output: id of the snapshot whose rows are the one end.
         source: id of that of the other.
-        indexes: the index of each direction that there is one of.
+        entry: what there is.
+        indexes: the index of all rows of each direction that there is one of.
     """
 
     output: str
     source: str
+    entry: IndexEntry
     indexes: Mapping[Direction, Index]
+    _store: ArtifactStore
+    _kept: dict[str, View | Sums] = field(default_factory=dict)
 
     def rows(self, rids: pa.Int64Array, direction: Direction) -> Cells:
         """Return the rids at the other end of the rows `rids`, as ranges."""
@@ -52,6 +90,37 @@ class Edge:
             return pa.table([found.keys[0], found.values[0]], schema=SCHEMA)
         return sorted_pairs(pa.table([found.values[0], found.keys[0]], schema=SCHEMA))
 
+    def view(self, part: IndexPart) -> View:
+        """Return one of the entry's indexes, opened.
+
+        Raises:
+            CorruptError: it is not as it was written.
+        """
+        if part.path not in self._kept:
+            subject = _subject(self.output, self.entry, part)
+            values = self._table(part.values) if part.values is not None else None
+            self._kept[part.path] = View(part, _open(self._store, part.path, subject), values)
+        return cast(View, self._kept[part.path])
+
+    def sums(self, part: IndexSums) -> Sums:
+        """Return some of the entry's aggregates.
+
+        Raises:
+            CorruptError: they are not as they were written.
+        """
+        if part.table.path not in self._kept:
+            self._kept[part.table.path] = Sums(part, self._table(part.table))
+        return cast(Sums, self._kept[part.table.path])
+
+    def _table(self, table: IndexTable) -> pa.Table:
+        data = self._store.read(table.path)
+        if len(data) != table.size or hashlib.sha256(data).hexdigest() != table.digest:
+            raise CorruptError(
+                f"{self._store.uri(table.path)} is not as it was written",
+                hint="build the index again",
+            )
+        return pq.read_table(pa.BufferReader(data))
+
 
 class Indexes:
     """The indexes of a store, opened when first asked; safe to use from several threads."""
@@ -61,9 +130,12 @@ class Indexes:
         self._open: OrderedDict[tuple[str, int], tuple[bytes, Mapping[int, Edge]]] = OrderedDict()
         self._lock = Lock()
 
-    def has(self, run_id: str, output: int) -> bool:
-        """Whether there are indexes of a run's output."""
-        return self._store.exists(record.path(self._store.run_path(run_id), output))
+    def workload(self, run_id: str, output: int) -> tuple[str, ...] | None:
+        """Return what the indexes of a run's output were built for; None if there are none."""
+        path = record.path(self._store.run_path(run_id), output)
+        if not self._store.exists(path):
+            return None
+        return record.loads(self._store.read(path), self._store.uri(path)).workload
 
     def edges(self, run_id: str, output: int) -> Mapping[int, Edge]:
         """Return the edges of a run's output, by place in its plan; none if there is no index.
@@ -89,27 +161,37 @@ class Indexes:
 
     def _edge(self, found: IndexRecord, entry: IndexEntry) -> Edge:
         indexes = {
-            part.direction: self._index(
-                part.path, record.subject(found.snapshot, entry.snapshot, entry.at, part.direction)
-            )
+            part.direction: _open(self._store, part.path, _subject(found.snapshot, entry, part))
             for part in entry.parts
+            if part.is_plain
         }
-        return Edge(found.snapshot, entry.snapshot, indexes)
+        return Edge(found.snapshot, entry.snapshot, entry, indexes, self._store)
 
-    def _index(self, path: str, subject: str) -> Index:
-        local = local_path(self._store.uri(path))
-        if local is None:
-            return Index(memoryview(self._store.read(path)), subject)
-        return IndexFile(LocalPath(local), subject)
+
+def _subject(output: str, entry: IndexEntry, part: IndexPart) -> str:
+    view = record.view(part.where, part.by)
+    return record.subject(output, entry.snapshot, entry.at, part.direction, view)
+
+
+def _open(store: ArtifactStore, path: str, subject: str) -> Index:
+    local = local_path(store.uri(path))
+    if local is None:
+        return Index(memoryview(store.read(path)), subject)
+    return IndexFile(LocalPath(local), subject)
 
 
 def edge_of(path: Path) -> Edge | None:
-    """Return the edge from one end of a path to the other; None if none was built of its ends."""
+    """Return the edge whose index of all rows leads from one end of a path to the other, if any."""
+    edge = edge_between(path)
+    return edge if edge is not None and path.direction in edge.indexes else None
+
+
+def edge_between(path: Path) -> Edge | None:
+    """Return the edge between the ends of a path; None if none was built of them."""
     ends = path.steps[0], path.steps[-1]
     top, leaf = min(ends), max(ends)
     edge = path.relations.indexes.get(leaf) if top == 0 else None
     if edge is None or len(path.steps) == 1:
         return None
     output, source = (path.relations.snapshots[step].id for step in (top, leaf))
-    fits = (edge.output, edge.source) == (output, source) and path.direction in edge.indexes
-    return edge if fits else None
+    return edge if (edge.output, edge.source) == (output, source) else None

@@ -1,70 +1,36 @@
 """Build the rid indexes of a captured output from its lineage program (DESIGN 4.7, *defer*).
 
-The pairs of a source are spooled to files, sorted both ways by DuckDB, which puts aside what does
-not fit into its memory, and encoded piece by piece: an index may be much larger than memory. What
-is in memory are two gigabytes at most for DuckDB, and some million pairs.
+The pairs of a source are spooled to files, or rode along with the rows of the write; then they are
+sorted, and encoded piece by piece (`writing`). An index may be much larger than memory: of it two
+gigabytes at most are DuckDB's, and some million pairs are being encoded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-
-import numpy as np
-import pyarrow as pa
-from sqlglot import exp
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from lineage_core.datasets import display
 from lineage_core.errors import UnsupportedError
 from lineage_core.index import record
-from lineage_core.index.file import IndexWriter
-from lineage_core.index.record import Direction, IndexEntry, IndexPart, IndexRecord
-from lineage_core.index.relation import Integers, Relation, starts
-from lineage_core.query import sql
+from lineage_core.index.record import Direction, IndexEntry, IndexRecord
 from lineage_core.query.carried import check, pairs_of, relations_of
 from lineage_core.query.chain import Path
+from lineage_core.query.consuming.workload import Need, Workload
 from lineage_core.query.engines.choice import Engines
-from lineage_core.query.engines.duckdb import DuckDBEngine
 from lineage_core.query.evaluate import IN_RID, OUT_RID
-from lineage_core.query.protocol import Given
 from lineage_core.query.reader import Reader
 from lineage_core.query.relations import Computed, Relations
 from lineage_core.query.selection import EVERYTHING
 from lineage_core.query.spool import spool
-from lineage_core.snapshot import RID_SHIFT, Snapshot
+from lineage_core.query.writing import Building, Found, Progress, Writer
+from lineage_core.snapshot import Snapshot
 from lineage_core.store.carried import Carried
 from lineage_core.store.filesystem import ArtifactStore
 from lineage_core.store.manifest import OutputRecord
 
-_PAIRS = "pairs"
-
-
-@dataclass(frozen=True, slots=True)
-class Building:
-    """How far the indexes of one source are.
-
-    Attributes:
-        output: the dataset whose rows are indexed.
-        source: the source.
-        done: how many pairs are encoded, of both directions together.
-        total: how many there will be at most; 0 while they are still being found.
-        left_out: why the source has no index; empty if it gets one.
-    """
-
-    output: str
-    source: str
-    done: int = 0
-    total: int = 0
-    left_out: str = ""
-
-
-Progress = Callable[[Building], None]
-
 Relate = Callable[[Callable[[Computed], int]], Relations]
 """Gives a lineage program, given what computes a plan of a single count."""
-
-Found = tuple[Given, str, str]
-"""Pairs of rids in no order, some null or twice; and what `out_rid` and `in_rid` are called."""
 
 
 def build(
@@ -76,6 +42,7 @@ def build(
     progress: Progress = lambda _: None,
     *,
     carried: tuple[Carried, OutputRecord] | None = None,
+    workload: Workload | None = None,
 ) -> IndexRecord:
     """Build the indexes of a run's output, in place of older ones; return what is known of them.
 
@@ -87,9 +54,11 @@ def build(
         engine: evaluates it.
         progress: is told how far it is.
         carried: what the write left for it, and its record; then the program need not be evaluated.
+        workload: the queries that they are for; by default any question.
 
     Raises:
         UnsupportedError: the rows of the output have no ids.
+        PredicateError: a query of the workload does not fit the columns it is about.
         ChangedError: a file that the program depends on is not what it was.
     """
     base = store.run_path(run_id)
@@ -104,11 +73,18 @@ def build(
                 f"{target.format} files do not number their rows",
                 hint="write it as Parquet",
             )
-        writer = _Writer(store, f"{record.folder(base)}/{output}", target, engines.duckdb())
+        writer = Writer(
+            store, f"{record.folder(base)}/{output}", relations, reader, engines.duckdb()
+        )
         find = _finding(relations, reader, carried, store)
-        entries = tuple(_entries(relations, find, writer, progress))
-        made = IndexRecord(record.VERSION, target.dataset, target.id, entries)
-        store.write(record.path(base, output), record.dumps(made))
+        entries = tuple(_entries(relations, find, writer, workload, progress))
+        texts = workload.texts if workload is not None else ()
+        made = IndexRecord(record.VERSION, target.dataset, target.id, entries, texts)
+        path = record.path(base, output)
+        before = record.paths(store.read(path)) if store.exists(path) else ()
+        store.write(path, record.dumps(made))
+        for left in set(before) - {path for entry in entries for path in entry.paths}:
+            store.remove(left)
     return made
 
 
@@ -140,89 +116,42 @@ def _finding(
 
 
 def _entries(
-    relations: Relations, find: Callable[[int], Found], writer: _Writer, progress: Progress
+    relations: Relations,
+    find: Callable[[int], Found],
+    writer: Writer,
+    workload: Workload | None,
+    progress: Progress,
 ) -> Iterator[IndexEntry]:
+    target = relations.snapshots[0]
     for leaf in relations.program.sources:
         step, source = relations.program.steps[leaf], relations.snapshots[leaf]
-        state = Building(display(relations.snapshots[0].dataset), display(source.dataset))
+        state = Building(display(target.dataset), display(source.dataset))
+        needs = _needs(workload, target, source)
+        if not any(needs.values()):
+            progress(replace(state, left_out="no query of the workload is about it"))
+            continue
         if not source.has_rids:
             progress(replace(state, left_out="its rows have no ids"))
             continue
         progress(state)
-        yield writer.entry(find(leaf), source, step.at, step.source, state, progress)
+        made = writer.write(leaf, find(leaf), needs, state, progress)
+        yield IndexEntry(step.at, step.source, source.dataset, source.id, *made)
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    """Writes the indexes of one output.
-
-    Attributes:
-        path: what their names begin with.
-        target: the snapshot of the output.
-        sorter: puts pairs in order.
-    """
-
-    store: ArtifactStore
-    path: str
-    target: Snapshot
-    sorter: DuckDBEngine
-
-    def entry(
-        self,
-        found: Found,
-        source: Snapshot,
-        at: int,
-        number: int,
-        state: Building,
-        progress: Progress,
-    ) -> IndexEntry:
-        """Write the indexes of one source, which the plan reads at `at`, both ways."""
-        rows = found[0].num_rows if isinstance(found[0], pa.Table) else found[0].rows
-        parts: list[IndexPart] = []
-        pairs = 0
-        for turn, direction in enumerate(Direction):
-            backward = direction is Direction.BACKWARD
-            shape = (_extent(self.target), _extent(source))
-            file = f"{self.path}-{at}-{direction}.rlx"
-            subject = record.subject(self.target.id, source.id, at, direction)
-            with self.store.writing(file) as sink:
-                writer = IndexWriter(sink, shape if backward else shape[::-1], 1, subject)
-                for part in _distinct(self._sorted(found, backward)):
-                    writer.add(part)
-                    done = rows * turn + writer.given
-                    progress(replace(state, done=done, total=2 * rows))
-                writer.finish()
-                parts.append(IndexPart(direction, file, sink.tell()))
-                pairs = writer.given
-        return IndexEntry(at, number, source.dataset, source.id, pairs, tuple(parts))
-
-    def _sorted(self, found: Found, backward: bool) -> Iterator[pa.RecordBatch]:
-        table, *names = found
-        ends = [exp.column(name, table=_PAIRS) for name in names]
-        columns = [exp.cast(end, "BIGINT") for end in (ends if backward else ends[::-1])]
-        query = sql.select(
-            [sql.as_(column, name) for column, name in zip(columns, "kv", strict=True)],
-            sql.table(_PAIRS, _PAIRS),
+def _needs(
+    workload: Workload | None, target: Snapshot, source: Snapshot
+) -> Mapping[Direction, tuple[Need, ...]]:
+    """Return what is needed of the indexes between an output and a source, by direction."""
+    ends = {Direction.BACKWARD: (target, source), Direction.FORWARD: (source, target)}
+    return {
+        direction: (
+            workload.needs(direction, asked.dataset, other.dataset, _names(other))
+            if workload is not None
+            else (Need(),)
         )
-        null = [exp.Is(this=end.copy(), expression=exp.null()) for end in ends]
-        query = sql.where(query, [exp.not_(one) for one in null])
-        return self.sorter.stream(query.order_by(*map(exp.column, "kv")), {_PAIRS: table})
+        for direction, (asked, other) in ends.items()
+    }
 
 
-def _distinct(batches: Iterable[pa.RecordBatch]) -> Iterator[Relation]:
-    """Yield the pairs of batches that are in order, each once."""
-    last: Integers | None = None
-    for batch in batches:
-        pairs = np.stack([column.to_numpy() for column in batch.columns])
-        new = starts(pairs)
-        if last is not None and len(new):
-            new[0] = bool((pairs[:, 0] != last).any())
-        if len(new):
-            last = pairs[:, -1]
-            pairs = pairs[:, new]
-            yield Relation(pairs[:1], pairs[1:])
-
-
-def _extent(snapshot: Snapshot) -> int:
-    """Return a number above all rids of a snapshot."""
-    return max(len(snapshot.files), 1) << RID_SHIFT
+def _names(snapshot: Snapshot) -> frozenset[str]:
+    return frozenset(column.name.lower() for column in snapshot.columns)

@@ -71,7 +71,7 @@ class Reader:
         need_rids(path.last)
         edge = edge_of(path)
         if edge is not None:
-            return pa.array(edge.rows(self._selected(path), path.direction).to_numpy()[0])
+            return pa.array(edge.rows(self.selected(path), path.direction).to_numpy()[0])
         if self._is_refined(path):
             return ordered(self._refine(path)[path.steps[-1]].column(RID))
         path = self._staged(path)
@@ -121,7 +121,7 @@ class Reader:
             need_rids(snapshot)
         edge = edge_of(path)
         if edge is not None:
-            return edge.pairs(self._selected(path), path.direction)
+            return edge.pairs(self.selected(path), path.direction)
         if self._is_refined(path):
             rows = self._refine(path)[path.steps[-1]].select([RID])
             plain = Path(replace(path.relations, links=()), path.steps, path.selection)
@@ -153,7 +153,7 @@ class Reader:
             return path.selection.table, *(ends if down else ends[::-1])
         return self.put_aside(path, lambda engine: pairs(path, engine)), OUT_RID, IN_RID
 
-    def _selected(self, path: Path) -> pa.Int64Array:
+    def selected(self, path: Path) -> pa.Int64Array:
         """Return the rids of the rows that a path starts from."""
         if isinstance(path.selection, Rids):
             if path.selection.given:

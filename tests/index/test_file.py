@@ -119,7 +119,7 @@ def test_another_relations_index_is_refused() -> None:
 def test_a_newer_version_is_refused() -> None:
     data = bytearray(written(shuffled(10), [10, 10]))
     place = data.rindex(b"RLINDEX") - 8
-    assert data[place : place + 2] == b"\1\0"
+    assert data[place : place + 2] == b"\2\0"
     data[place] = 9
     with pytest.raises(CorruptError, match="version 9"):
         opened(bytes(data))

@@ -12,7 +12,7 @@ import pytest
 import lineage_core as lc
 from lineage_core.index.record import folder
 from lineage_core.query.answer import SourceAnswer
-from lineage_core.query.indexing import Building
+from lineage_core.query.writing import Building
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

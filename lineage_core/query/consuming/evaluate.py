@@ -21,9 +21,11 @@ from lineage_core.query.answer import Answer, SourceAnswer
 from lineage_core.query.columns import close_matches
 from lineage_core.query.consuming.call import Asked, filled
 from lineage_core.query.consuming.columns import RID, used, without_rid
+from lineage_core.query.consuming.prepared import prepare
 from lineage_core.query.consuming.relation import Relation, relation
 from lineage_core.query.consuming.result import Result, result
 from lineage_core.query.consuming.text import Consuming
+from lineage_core.snapshot import Snapshot
 
 Ask = Callable[[Asked], Answer]
 """Asks a lineage question."""
@@ -52,13 +54,23 @@ def evaluate(query: Consuming, given: Mapping[str, Any] | Sequence[Any], ask: As
     for name, call in query.calls.items():
         columns = None if name in wanted.whole else wanted.names
         states = _answered(filled(call, values), ask)
-        found[name] = relation(states, columns, with_rid=RID in wanted.names)
+        ready = prepare(query, states, lambda tree, tables: _run(tree, tables, (), values, ()))
+        table = ready.table() if ready is not None else None
+        if table is not None:
+            (state,) = states
+            return result(table, [state.precision], state.reasons)
+        only = ready.rids() if ready is not None else None
+        found[name] = relation(states, columns, with_rid=RID in wanted.names, only=only)
     tree = query.tree.copy()
     without_rid(tree, {name for name, each in found.items() if each.has_rid})
     _define(tree, {name: each.query for name, each in found.items()})
     read = list(found.values())
     reasons = [reason for each in read for reason in each.reasons]
-    return result(_run(tree, read, values), [each.precision for each in read], reasons)
+    tables = {name: table for each in read for name, table in each.tables.items()}
+    snapshots = [snapshot for each in read for snapshot in each.scanned]
+    names = [name for each in read for name in each.names]
+    rows = _run(tree, tables, snapshots, values, names)
+    return result(rows, [each.precision for each in read], reasons)
 
 
 def _values(query: Consuming, given: Mapping[str, Any] | Sequence[Any]) -> dict[str, Any]:
@@ -115,29 +127,38 @@ def _define(tree: exp.Query, queries: Mapping[str, exp.Query]) -> None:
         tree.set("with_", with_)
 
 
-def _run(tree: exp.Query, read: list[Relation], values: Mapping[str, Any]) -> pa.Table:
+def _run(
+    tree: exp.Query,
+    tables: Mapping[str, pa.Table],
+    snapshots: Sequence[Snapshot],
+    values: Mapping[str, Any],
+    columns: Sequence[str],
+) -> pa.Table:
+    """Return the rows of a query over tables and the files of snapshots.
+
+    Args:
+        values: the parameters' values, of which it may use some.
+        columns: names of all columns that it could mean, for messages.
+    """
     from lineage_core.query.engines.duckdb_confined import Refusal, run
 
     names: dict[str, str] = {}
     for node in tree.find_all(exp.Placeholder):
         node.set("this", names.setdefault(node.name, f"p{len(names)}"))
     bound = {short: values[name] for name, short in names.items()}
-    tables = {name: table for each in read for name, table in each.tables.items()}
-    snapshots = [snapshot for each in read for snapshot in each.scanned]
     try:
         return run(tree, tables, snapshots, bound)
     except Refusal as refusal:
-        raise _refused(refusal.kind, refusal.message, tree, read, values) from None
+        raise _refused(refusal.kind, refusal.message, tree, columns, values) from None
 
 
 def _refused(
-    kind: str, message: str, tree: exp.Query, read: list[Relation], values: Mapping[str, Any]
+    kind: str, message: str, tree: exp.Query, columns: Sequence[str], values: Mapping[str, Any]
 ) -> PredicateError:
     found = _UNKNOWN_COLUMN.search(message)
     if found is not None:
         name = next(group for group in found.groups() if group is not None)
-        columns = sorted({column for each in read for column in each.names})
-        hint = close_matches(name, columns) if columns else ""
+        hint = close_matches(name, sorted(set(columns))) if columns else ""
         return PredicateError(f"the query's relations have no column {name!r}", hint=hint)
     secrets = [node.name for node in tree.find_all(exp.Literal) if node.is_string]
     secrets += [value for value in values.values() if isinstance(value, str)]

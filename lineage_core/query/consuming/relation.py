@@ -52,13 +52,20 @@ class Relation:
     reasons: tuple[str, ...]
 
 
-def relation(states: Sequence[SourceAnswer], names: Set[str] | None, *, with_rid: bool) -> Relation:
+def relation(
+    states: Sequence[SourceAnswer],
+    names: Set[str] | None,
+    *,
+    with_rid: bool,
+    only: pa.Int64Array | None = None,
+) -> Relation:
     """Return the rows of one dataset in an answer.
 
     Args:
         states: the answers about it, at least one.
         names: names of the columns to have, in lower case, or others; all for None.
         with_rid: whether `rid` is one of the names.
+        only: rids of the only rows to have, of the one state there is; all by default.
 
     Raises:
         PredicateError: the states do not have the same columns, or their rows cannot be told
@@ -79,7 +86,7 @@ def relation(states: Sequence[SourceAnswer], names: Set[str] | None, *, with_rid
     _check_case(snapshots[0], columns)
     read = [
         _rows(state, columns, with_rid, rids)
-        for state, rids in zip(states, _once(states), strict=True)
+        for state, rids in zip(states, [only] if only is not None else _once(states), strict=True)
     ]
     query, *others = (each[0] for each in read)
     for other in others:

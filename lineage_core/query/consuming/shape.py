@@ -8,7 +8,7 @@ that say nothing are gone. Trees of that form are equal when they are the same e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -82,7 +82,8 @@ class Shape:
     Attributes:
         call: the relation.
         conditions: the conjuncts of WHERE, in their order.
-        groups: the expressions of GROUP BY, in their order; none for one group of all rows.
+        groups: the expressions of GROUP BY, in their order; none for one group of all rows, and
+            where there are no aggregates, either: then the rows themselves are wanted.
         aggregates: those of SELECT, HAVING and ORDER BY, each once, in their order.
     """
 
@@ -90,6 +91,13 @@ class Shape:
     conditions: tuple[Condition, ...]
     groups: tuple[exp.Expr, ...]
     aggregates: tuple[Aggregate, ...]
+
+
+def normalised(query: Consuming, columns: Set[str]) -> Callable[[exp.Expr], exp.Expr]:
+    """Return what gives the form in which equal expressions of a simple query are equal trees."""
+    select = query.tree
+    assert isinstance(select, exp.Select)
+    return _Names(select, select.args["from_"].this.alias.lower(), columns).normal
 
 
 _CLAUSES = {
@@ -143,7 +151,7 @@ def shape(query: Consuming, columns: Set[str] | None = None) -> Shape | None:
         conditions = tuple(_condition(names.normal(node)) for node in _conjuncts(select))
     except _Unclear:
         return None
-    if groups is None or not (groups or found):
+    if groups is None:
         return None
     return Shape(query.calls[table.name], conditions, groups, tuple(dict.fromkeys(found)))
 
@@ -230,7 +238,9 @@ def _is_simple(select: exp.Select) -> bool:
     clauses = {key for key, value in select.args.items() if value}
     nested = any(node is not select for node in select.find_all(exp.Query, exp.Window))
     stars = any(not isinstance(star.parent, exp.Count) for star in select.find_all(exp.Star))
-    return clauses <= _CLAUSES and "from_" in clauses and not nested and not stars
+    if stars and (clauses & {"group", "having"} or any(_aggregates(select))):
+        return False
+    return clauses <= _CLAUSES and "from_" in clauses and not nested
 
 
 def _renames(table: exp.Table) -> bool:

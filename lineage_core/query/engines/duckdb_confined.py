@@ -71,7 +71,8 @@ def run(
         Refusal: DuckDB cannot answer it.
     """
     text = query.sql("duckdb", identify=True, comments=False)
-    with _confined(snapshots) as database:
+    files = list(snapshots)
+    with _confined(files) if files else _parser().cursor() as database:
         for name, table in tables.items():
             database.register(name, table)
         try:

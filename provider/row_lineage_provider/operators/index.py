@@ -12,7 +12,7 @@ from row_lineage_provider.settings import DEFAULT_CONN_ID
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from lineage_core.query.indexing import Building
+    from lineage_core.query.writing import Building
 
 
 class BuildLineageIndexOperator(BaseOperator):
@@ -24,18 +24,20 @@ class BuildLineageIndexOperator(BaseOperator):
 
     Args:
         run: id of the run, or its beginning.
+        workload: the queries that the indexes are for, with parameters for what varies.
         engine: evaluates the lineage programs: `auto`, `duckdb` or `spark`.
         store: path or URL of the lineage store; by default the connection's, else the
             configuration's.
         row_lineage_conn_id: the connection that names the store; it need not exist.
     """
 
-    template_fields: Sequence[str] = ("run", "engine", "store")
+    template_fields: Sequence[str] = ("run", "workload", "engine", "store")
 
     def __init__(
         self,
         *,
         run: str,
+        workload: Sequence[str] | None = None,
         engine: str = "auto",
         store: str | None = None,
         row_lineage_conn_id: str = DEFAULT_CONN_ID,
@@ -43,6 +45,7 @@ class BuildLineageIndexOperator(BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.run = run
+        self.workload = workload
         self.engine = engine
         self.store = store
         self.row_lineage_conn_id = row_lineage_conn_id
@@ -56,7 +59,9 @@ class BuildLineageIndexOperator(BaseOperator):
         from row_lineage_provider.hooks.row_lineage import RowLineageHook
 
         store = RowLineageHook(self.row_lineage_conn_id, store=self.store).get_store()
-        made = store.index(run=self.run, engine=self.engine, progress=self._log)
+        made = store.index(
+            run=self.run, workload=self.workload, engine=self.engine, progress=self._log
+        )
         return [
             {
                 "output": record.dataset,

@@ -182,8 +182,6 @@ def test_what_a_name_means_may_not_be_known() -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        f"select a {FROM}",
-        f"select * {FROM}",
         f"select *, count(*) {FROM} group by all",
         f"select distinct a {FROM} group by a",
         f"select count(*) {FROM}, backward('x', 'y')",
