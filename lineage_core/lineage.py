@@ -462,13 +462,17 @@ class LineageStore:
         return Written(view, ref.run_id, relations, self._indexes.edges(ref.run_id, ref.index))
 
     def _known(self, dataset: str) -> str:
-        """Return the canonical name of a dataset, whether or not a run knows it."""
+        """Return the canonical name of a dataset that is there, or that a run knows."""
         from lineage_core.datasets import canonical
+        from lineage_core.profile import holds_files
 
+        here = canonical(dataset)
+        if holds_files(here):
+            return here
         try:
             return self.catalog.dataset(dataset)
         except NotFoundError:
-            return canonical(dataset)
+            return here
 
     def _walk(self, engine: str, as_of: datetime | None, strategy: str) -> Walk:
         from lineage_core.query.engines.choice import check_engine

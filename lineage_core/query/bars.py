@@ -4,9 +4,9 @@ Source rows and bars are numbered from 0. Either way round a relation is held as
 other: for each bar its source rows, and for each source row its bars. Where every row went into one
 bar at the most, the latter is a single array, of the smallest type that holds the bars' numbers.
 
-A view of `n` source rows takes 4 bytes a row for the one direction, 1, 2 or 4 for the other; where
-rows went into several bars, 4 bytes a pair for the one, 8 a row and 4 a pair for the other. Counting
-a selection takes one pass over its rows.
+A view takes 4 bytes a source row for the one direction, 1, 2 or 4 for the other; where rows went
+into several bars, 4 bytes a pair for the one, 8 a row and 1 to 4 a pair for the other. Counting a
+selection takes one pass over its rows.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Bars:
         if len(chosen) == 1:
             return self.members[begins[0] : begins[0] + sizes[0]]
         _, places = spread(begins, sizes)
-        found = self.members[places]
+        found: Rows = self.members[places]
         if self.lists is None:
             return found
         once = np.zeros(self.rows, dtype=bool)
@@ -78,11 +78,13 @@ class Bars:
         flags = np.zeros(self.count + 1, dtype=bool)
         flags[chosen] = True
         if self.lists is None:
-            return rows[flags[self.of_row[rows]]]
-        inside = np.zeros(len(rows), dtype=bool)
-        for begin, row, bar in self._met(rows):
-            inside[begin + row[flags[bar]]] = True
-        return rows[inside]
+            inside = flags[self.of_row[rows]]
+        else:
+            inside = np.zeros(len(rows), dtype=bool)
+            for begin, row, bar in self._met(rows):
+                inside[begin + row[flags[bar]]] = True
+        found: Rows = rows[inside]
+        return found
 
     def counts(self, rows: Rows | None) -> Numbers:
         """Return how many of some distinct rows went into each bar; of all, if None."""

@@ -32,7 +32,7 @@ from lineage_core.query.columns import close_matches, find_column
 from lineage_core.query.measures import Measure, measure
 from lineage_core.query.reader import Reader
 from lineage_core.query.selection import EVERYTHING, Where
-from lineage_core.query.views import Numbering, Written, common_source, numbering, unpack
+from lineage_core.query.views import Written, common_source, numbering, unpack
 from lineage_core.query.where import parse_where
 from lineage_core.snapshot import Snapshot
 
@@ -196,7 +196,8 @@ class Crossfilter:
         """Return the bars for which a condition holds."""
         selection = Where(parse_where(where, view.written.snapshot))
         rids = self._reader.rids(Path(view.written.relations, (0,), selection))
-        return np.searchsorted(view.rids, rids.to_numpy())
+        found: Numbers = np.searchsorted(view.rids, rids.to_numpy())
+        return found
 
     def _met(self, brushes: Iterable[_Brush]) -> Rows | None:
         """Return the source rows that are in all of some brushes; None for all rows."""

@@ -79,11 +79,13 @@ class Numbering:
 
     def numbers(self, rids: Numbers) -> npt.NDArray[np.uint32]:
         """Return the numbers of rows that have one."""
-        return (self.offsets[rids >> RID_SHIFT] + (rids & _ROW)).astype(np.uint32)
+        numbers: Numbers = self.offsets[rids >> RID_SHIFT] + (rids & _ROW)
+        return numbers.astype(np.uint32)
 
     def has(self, rids: Numbers) -> npt.NDArray[np.bool_]:
         """Return which rows have a number: others went into no view."""
-        return (rids & _ROW) < np.diff(self.offsets)[rids >> RID_SHIFT]
+        known: npt.NDArray[np.bool_] = (rids & _ROW) < np.diff(self.offsets)[rids >> RID_SHIFT]
+        return known
 
 
 def common_source(views: Sequence[Written], dataset: str | None) -> Snapshot:

@@ -1,0 +1,158 @@
+"""Checking dependencies attribute by attribute (UG): each value gets a code, once for all checks.
+
+The codes of an attribute's rows are the forward rid array of `SELECT DISTINCT attribute`. A check
+is a few passes over two of them: each value of the determinant is given the dependent value of one
+of its rows, and is violated if another of its rows differs. Nothing is sorted but violating rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from lineage_core.profile.notation import Dependency
+from lineage_core.profile.table import Numbers, Table
+from lineage_core.profile.values import distinguished
+from lineage_core.profile.violations import Violations, violations
+from lineage_core.query import sql
+from lineage_core.query.engines.choice import Engines
+from lineage_core.query.protocol import FILE, ROW, Engine, value
+from lineage_core.query.types import arrow_type
+
+_ROWS = "x"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribute:
+    """The values of some columns together, told apart.
+
+    Attributes:
+        codes: the code of each row, below `size`.
+        size: how many codes there may be.
+        known: whether no column is null, for each row; None if none ever is.
+    """
+
+    codes: Numbers
+    size: int
+    known: npt.NDArray[np.bool_] | None
+
+
+class Attributes:
+    """The attributes of a dataset, each read and encoded when first needed.
+
+    It holds 8 bytes a row for each, and the distinct values.
+    """
+
+    def __init__(self, table: Table, engines: Engines, engine: str) -> None:
+        self._table = table
+        self._engines = engines
+        self._engine = engine
+        self._single: dict[int, Attribute] = {}
+        self._values: dict[int, pa.Array] = {}
+        self._several: dict[tuple[int, ...], Attribute] = {}
+
+    def check(
+        self, dependency: Dependency, determinant: Sequence[int], dependent: Sequence[int]
+    ) -> Violations:
+        """Return what violates a dependency between columns, given by position."""
+        left, right = self._attribute(determinant), self._attribute(dependent)
+        rows = _violating(left, right)
+        first = pa.array(left.codes[rows]).dictionary_encode()  # in the order of the first rows
+        numbers = first.indices.to_numpy().astype(np.int64)
+        order = np.argsort(numbers, kind="stable")
+        numbers, rows = numbers[order], rows[order]
+        begins = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1]))[: len(rows)])
+        found = [
+            self._values[column].take(self._codes(column, rows[begins])) for column in determinant
+        ]
+        return violations(
+            dependency,
+            self._table,
+            determinant,
+            found,
+            numbers,
+            self._table.rids(rows),
+            _distinct(numbers, right, rows, len(begins)),
+        )
+
+    def _codes(self, column: int, rows: Numbers) -> Numbers:
+        return self._single[column].codes[rows]
+
+    def _attribute(self, columns: Sequence[int]) -> Attribute:
+        key = tuple(sorted(columns))
+        if key not in self._several:
+            found = self._column(key[0])
+            for column in key[1:]:
+                found = _together(found, self._column(column))
+            self._several[key] = found
+        return self._several[key]
+
+    def _column(self, column: int) -> Attribute:
+        if column not in self._single:
+            codes, values = self._encoded(column)
+            nulls = values.is_null().to_numpy(zero_copy_only=False)
+            known = ~nulls[codes] if nulls.any() else None
+            self._single[column] = Attribute(codes, len(values), known)
+            self._values[column] = values
+        return self._single[column]
+
+    def _encoded(self, column: int) -> tuple[Numbers, pa.Array]:
+        """Return the code of each row's value, by the row's number, and the values by code."""
+        snapshot = self._table.snapshot
+
+        def question(engine: Engine) -> pa.Table:
+            scan = engine.scan(snapshot, (column,), rids=True)
+            names = (value(column), FILE, ROW)
+            columns: list[exp.Expr] = [exp.column(name, table=_ROWS) for name in names]
+            return engine.run(sql.select(columns, sql.named(scan, _ROWS)), {})
+
+        found = self._engines.ask(self._engine, question)
+        kind = arrow_type(snapshot.columns[column].type)
+        plain = distinguished(found.column(0).cast(kind))
+        encoded = plain.dictionary_encode(null_encoding="encode")  # one dictionary, of all chunks
+        values = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], kind)
+        parts = [chunk.indices.to_numpy() for chunk in encoded.chunks]
+        codes = np.concatenate([np.empty(0, dtype=np.int64), *parts])
+        file, row = (found.column(n).cast(pa.int64()).to_numpy() for n in (1, 2))
+        places = self._table.offsets[file] + row
+        if (places[1:] > places[:-1]).all():
+            return codes, values
+        ordered = np.empty_like(codes)
+        ordered[places] = codes
+        return ordered, values
+
+
+def _together(one: Attribute, other: Attribute) -> Attribute:
+    """Return the attribute of the columns of both; rows agree in it that agree in both."""
+    codes = pa.array(one.codes * other.size + other.codes).dictionary_encode()
+    known = [each.known for each in (one, other) if each.known is not None]
+    both = np.logical_and.reduce(known) if known else None
+    return Attribute(codes.indices.to_numpy().astype(np.int64), len(codes.dictionary), both)
+
+
+def _violating(left: Attribute, right: Attribute) -> Numbers:
+    """Return the numbers of all rows whose value of `left` has several of `right`."""
+    some = np.zeros(left.size, dtype=np.int64)
+    if right.known is None:
+        some[left.codes] = right.codes  # whichever is last
+        differs = some[left.codes] != right.codes
+    else:
+        some[left.codes[right.known]] = right.codes[right.known]
+        differs = (some[left.codes] != right.codes) & right.known
+    violated = np.zeros(left.size, dtype=bool)
+    violated[left.codes[differs]] = True
+    return np.flatnonzero(violated[left.codes])
+
+
+def _distinct(numbers: Numbers, right: Attribute, rows: Numbers, count: int) -> Numbers:
+    """Return how many dependent values each violating value has."""
+    if right.known is not None:
+        numbers, rows = numbers[right.known[rows]], rows[right.known[rows]]
+    pairs = pc.unique(pa.array(numbers * right.size + right.codes[rows])).to_numpy()
+    return np.bincount(pairs // max(right.size, 1), minlength=count)
