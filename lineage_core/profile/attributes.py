@@ -21,7 +21,6 @@ from lineage_core.profile.table import Numbers, Table
 from lineage_core.profile.values import distinguished
 from lineage_core.profile.violations import Violations, violations
 from lineage_core.query import sql
-from lineage_core.query.engines.choice import Engines
 from lineage_core.query.protocol import FILE, ROW, Engine, value
 from lineage_core.query.types import arrow_type
 
@@ -49,10 +48,8 @@ class Attributes:
     It holds 8 bytes a row for each, and the distinct values.
     """
 
-    def __init__(self, table: Table, engines: Engines, engine: str) -> None:
+    def __init__(self, table: Table) -> None:
         self._table = table
-        self._engines = engines
-        self._engine = engine
         self._single: dict[int, Attribute] = {}
         self._values: dict[int, pa.Array] = {}
         self._several: dict[tuple[int, ...], Attribute] = {}
@@ -106,21 +103,20 @@ class Attributes:
         """Return the code of each row's value, by the row's number, and the values by code."""
         snapshot = self._table.snapshot
 
-        def question(engine: Engine) -> pa.Table:
+        def query(engine: Engine) -> exp.Select:
             scan = engine.scan(snapshot, (column,), rids=True)
             names = (value(column), FILE, ROW)
             columns: list[exp.Expr] = [exp.column(name, table=_ROWS) for name in names]
-            return engine.run(sql.select(columns, sql.named(scan, _ROWS)), {})
+            return sql.select(columns, sql.named(scan, _ROWS))
 
-        found = self._engines.ask(self._engine, question)
+        found = self._table.ask(query)
         kind = arrow_type(snapshot.columns[column].type)
         plain = distinguished(found.column(0).cast(kind))
         encoded = plain.dictionary_encode(null_encoding="encode")  # one dictionary, of all chunks
         values = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], kind)
         parts = [chunk.indices.to_numpy() for chunk in encoded.chunks]
         codes = np.concatenate([np.empty(0, dtype=np.int64), *parts])
-        file, row = (found.column(n).cast(pa.int64()).to_numpy() for n in (1, 2))
-        places = self._table.offsets[file] + row
+        places = self._table.numbers(found.column(1), found.column(2))
         if (places[1:] > places[:-1]).all():
             return codes, values
         ordered = np.empty_like(codes)

@@ -53,16 +53,16 @@ def check(
             f"there is no method {method!r}", hint=f"use one of {', '.join(METHODS)}"
         )
     read = [read_dependency(text) for text in dependencies]
-    found = table(dataset)
+    found = table(dataset, engines, engine)
     bound = [(each, *_positions(found.snapshot, each)) for each in read]
-    attributes = Attributes(found, engines, engine)
+    attributes = Attributes(found)
     made = []
     for dependency, left, right in bound:
         progress(str(dependency))
         if method == "ug":
             made.append(attributes.check(dependency, left, right))
         else:
-            made.append(check_by_groups(found, dependency, left, right, engines, engine))
+            made.append(check_by_groups(found, dependency, left, right))
     return tuple(made)
 
 

@@ -18,7 +18,6 @@ from lineage_core.profile.values import distinguished
 from lineage_core.profile.violations import Violations, violations
 from lineage_core.query import sql
 from lineage_core.query.compile import Sql, balanced
-from lineage_core.query.engines.choice import Engines
 from lineage_core.query.protocol import FILE, ROW, Engine, value
 from lineage_core.snapshot import RID_SHIFT
 
@@ -31,15 +30,9 @@ def check_by_groups(
     dependency: Dependency,
     determinant: Sequence[int],
     dependent: Sequence[int],
-    engines: Engines,
-    engine: str,
 ) -> Violations:
     """Return what violates a dependency between columns, given by position."""
-
-    def question(asked: Engine) -> pa.Table:
-        return asked.run(_query(table, determinant, dependent, asked), {})
-
-    groups = engines.ask(engine, question)
+    groups = table.ask(lambda engine: _query(table, determinant, dependent, engine))
     lists = groups.column(_RIDS).combine_chunks()
     rids = lists.flatten().cast(pa.int64()).to_numpy()
     group = pc.list_parent_indices(lists).cast(pa.int64()).to_numpy()

@@ -8,7 +8,7 @@ the names of folders (`day=3/`) are text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import quote, unquote
@@ -18,10 +18,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
+from sqlglot import exp
 
 from lineage_core.datasets import display
 from lineage_core.errors import NotFoundError, UnsupportedError
 from lineage_core.filesystems import resolve
+from lineage_core.query.engines.choice import Engines
+from lineage_core.query.protocol import Engine
 from lineage_core.snapshot import RID_SHIFT, ColumnType, Snapshot, take
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -56,10 +59,14 @@ class Table:
     Attributes:
         snapshot: its files, as they are.
         offsets: the number of each file's first row, and at last how many rows there are.
+        engines: the engines there are.
+        engine: the name of the one that reads it.
     """
 
     snapshot: Snapshot
     offsets: Numbers
+    engines: Engines
+    engine: str
 
     @property
     def rows(self) -> int:
@@ -70,13 +77,23 @@ class Table:
         file = np.searchsorted(self.offsets, rows, side="right") - 1
         return (file << RID_SHIFT) | (rows - self.offsets[file])
 
+    def numbers(self, file: pa.ChunkedArray, row: pa.ChunkedArray) -> Numbers:
+        """Return the numbers of rows by the two halves of their rids."""
+        files, rows = (half.cast(pa.int64()).to_numpy() for half in (file, row))
+        numbers: Numbers = self.offsets[files] + rows
+        return numbers
+
+    def ask(self, query: Callable[[Engine], exp.Query]) -> pa.Table:
+        """Return the rows of a query, which is made for the engine that reads the dataset."""
+        return self.engines.ask(self.engine, lambda engine: engine.run(query(engine), {}))
+
 
 def holds_files(dataset: str) -> bool:
     """Whether there is a file that may be data at the canonical name `dataset`, or below it."""
     return bool(_found(dataset))
 
 
-def table(dataset: str) -> Table:
+def table(dataset: str, engines: Engines, engine: str) -> Table:
     """Return the dataset of the canonical name `dataset`.
 
     Raises:
@@ -104,7 +121,8 @@ def table(dataset: str) -> Table:
         parts,
         partition_columns=len(names),
     )
-    return Table(found, np.concatenate(([0], np.cumsum(np.array(counts, dtype=np.int64)))))
+    offsets = np.concatenate(([0], np.cumsum(np.array(counts, dtype=np.int64))))
+    return Table(found, offsets, engines, engine)
 
 
 def _found(dataset: str) -> list[str]:

@@ -13,12 +13,10 @@ from lineage_core.plan.program import LineageProgram, Step, StepKind
 from lineage_core.profile.notation import Dependency
 from lineage_core.profile.table import Numbers, Table
 from lineage_core.query.chain import Path
-from lineage_core.query.engines.choice import Engines
 from lineage_core.query.reader import Reader
 from lineage_core.query.relations import Relations
 from lineage_core.query.selection import Rids
 from lineage_core.query.types import arrow_type
-from lineage_core.snapshot import Snapshot
 
 ROWS = "rows"
 DISTINCT = "distinct"
@@ -39,14 +37,15 @@ class Violations:
     def __init__(
         self,
         dependency: Dependency,
-        snapshot: Snapshot,
+        table: Table,
         values: pa.Table,
         numbers: Numbers,
         rids: Numbers,
     ) -> None:
         self.dependency = dependency
-        self.snapshot = snapshot
+        self.snapshot = table.snapshot
         self.count = values.num_rows
+        self._table = table
         self._values = values
         self._numbers = numbers
         self._rids = rids
@@ -55,10 +54,10 @@ class Violations:
         return f"<Violations of {self.dependency}: {self.count} in {len(self._rids)} rows>"
 
     def values(self) -> pa.Table:
-        """Return the violating values: the determinant's columns, and two more.
+        """Return the violating values: the determinant's columns, then two counts.
 
-        `rows` is how many rows have the value, `distinct` how many dependent values those have.
-        Columns of such names come before them all the same.
+        `rows` is how many rows have the value, `distinct` how many dependent values those have;
+        with underscores added where the determinant has a column of that name.
         """
         return self._values
 
@@ -70,7 +69,7 @@ class Violations:
         """
         return pa.table({NUMBER: self._numbers, RID: self._rids})
 
-    def rows(self, number: int, *, engine: str = "auto") -> pa.Table:
+    def rows(self, number: int) -> pa.Table:
         """Return the rows that have a violating value: `rid`, and all columns of the dataset.
 
         Raises:
@@ -87,7 +86,7 @@ class Violations:
         relations = Relations(LineageProgram((step,)), {0: self.snapshot}, ({},))
         selection = Rids(pa.array(self._rids[begin:end]), given=True)
         columns = tuple(range(len(self.snapshot.columns)))
-        reader = Reader(Engines(), engine)
+        reader = Reader(self._table.engines, self._table.engine)
         return reader.rows(Path(relations, (0,), selection), columns, rids=True)
 
 
@@ -117,8 +116,10 @@ def violations(
     sizes = np.bincount(numbers, minlength=len(distinct)).astype(np.int64)
     arrays += [pa.array(sizes), pa.array(distinct.astype(np.int64))]
     for name in (ROWS, DISTINCT):
+        while name in names:
+            name += "_"
         names.append(name)
-    return Violations(dependency, table.snapshot, pa.table(arrays, names=names), numbers, rids)
+    return Violations(dependency, table, pa.table(arrays, names=names), numbers, rids)
 
 
 def graph(found: Sequence[Violations]) -> pa.Table:
