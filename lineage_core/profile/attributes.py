@@ -18,11 +18,11 @@ from sqlglot import exp
 
 from lineage_core.profile.notation import Dependency
 from lineage_core.profile.table import Numbers, Table
-from lineage_core.profile.values import distinguished
 from lineage_core.profile.violations import Violations, violations
 from lineage_core.query import sql
 from lineage_core.query.protocol import FILE, ROW, Engine, value
 from lineage_core.query.types import arrow_type
+from lineage_core.query.values import distinguished
 
 _ROWS = "x"
 

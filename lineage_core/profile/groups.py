@@ -14,11 +14,11 @@ from sqlglot import exp
 
 from lineage_core.profile.notation import Dependency
 from lineage_core.profile.table import Table
-from lineage_core.profile.values import distinguished
 from lineage_core.profile.violations import Violations, violations
 from lineage_core.query import sql
 from lineage_core.query.compile import Sql, balanced
 from lineage_core.query.protocol import FILE, ROW, Engine, value
+from lineage_core.query.values import distinguished
 from lineage_core.snapshot import RID_SHIFT
 
 _ROWS = "x"

@@ -26,12 +26,15 @@ import pyarrow as pa
 
 from lineage_core.datasets import display
 from lineage_core.errors import NotFoundError, PredicateError, UnsupportedError
+from lineage_core.plan.types import is_comparable
+from lineage_core.plan.unique import keys
 from lineage_core.query.bars import Bars, Numbers, Rows
 from lineage_core.query.chain import Path
 from lineage_core.query.columns import close_matches, find_column
 from lineage_core.query.measures import Measure, measure
 from lineage_core.query.reader import Reader
 from lineage_core.query.selection import EVERYTHING, Where
+from lineage_core.query.values import distinguished
 from lineage_core.query.views import Written, common_source, numbering, unpack
 from lineage_core.query.where import parse_where
 from lineage_core.snapshot import Snapshot
@@ -44,7 +47,7 @@ Chosen: TypeAlias = str | Sequence[int] | pa.Array | pa.ChunkedArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _View:
-    """A view, unpacked: its rows, with and without their rids, and what they were made of."""
+    """A view, unpacked: its rows' rids, the rows, and which source rows went into them."""
 
     written: Written
     rids: Numbers
@@ -90,6 +93,7 @@ class Crossfilter:
             progress(display(source.dataset))
         self._measures = self._read(views[0], measures)
         self._check_names()
+        self._unbrushed = {name: self._shown(view, None) for name, view in self._views.items()}
 
     @property
     def views(self) -> tuple[str, ...]:
@@ -99,7 +103,7 @@ class Crossfilter:
     @property
     def reasons(self) -> Mapping[str, tuple[str, ...]]:
         """Why counts of a view may be too high: its lineage is a superset; none where exact."""
-        return {name: _reasons(view.written, self.source) for name, view in self._views.items()}
+        return {name: _reasons(view, self.source) for name, view in self._views.items()}
 
     @property
     def nbytes(self) -> int:
@@ -132,7 +136,8 @@ class Crossfilter:
             key = frozenset(brush.view for brush in others)
             if key not in met:
                 met[key] = self._met(others)
-            shown[name] = self._shown(view, met[key])
+            rows = met[key]
+            shown[name] = self._unbrushed[name] if rows is None else self._shown(view, rows)
         return shown
 
     def _opened(self, written: Written) -> _View:
@@ -148,6 +153,9 @@ class Crossfilter:
         if not names:
             return ()
         columns = tuple(find_column(self.source, name) for name in names)
+        own = [self.source.columns[column].name for column in columns]
+        if len(set(columns)) < len(columns):
+            raise UnsupportedError(f"one of {', '.join(own)} is given twice as a measure")
         step = view.from_source(self.source)[0]
         path = Path(view.relations, (step,), EVERYTHING)
         table = self._reader.rows(path, columns, rids=True)
@@ -163,15 +171,12 @@ class Crossfilter:
                 numbers,
                 self._numbering.rows,
             )
-            for place, (name, column) in enumerate(zip(names, columns, strict=True), start=1)
+            for place, (name, column) in enumerate(zip(own, columns, strict=True), start=1)
         )
 
     def _check_names(self) -> None:
         """Raise an error where a view has a column that is called like what is counted."""
         added = [BRUSHED, *(_column(found) for found in self._measures)]
-        twice = [name for name in added if added.count(name) > 1]
-        if twice:
-            raise UnsupportedError(f"the measure of {twice[0]} is given twice")
         for view in self._views.values():
             taken = set(added).intersection(view.rows.column_names)
             if taken:
@@ -268,10 +273,25 @@ def _given(view: _View, chosen: Sequence[int] | pa.Array | pa.ChunkedArray) -> N
     return found
 
 
-def _reasons(view: Written, source: Snapshot) -> tuple[str, ...]:
-    steps = view.relations.program.steps
-    found = [why for leaf in view.from_source(source) for why in steps[leaf].superset]
+def _reasons(view: _View, source: Snapshot) -> tuple[str, ...]:
+    relations = view.written.relations
+    steps = relations.program.steps
+    found = [why for leaf in view.written.from_source(source) for why in steps[leaf].superset]
+    if not (relations.plan and keys(relations.plan)) and _has_twins(view):
+        found.append("rows equal in every column share what they were made of")
     return tuple(dict.fromkeys(found))
+
+
+def _has_twins(view: _View) -> bool:
+    """Whether rows of a view are equal in all columns that can be compared."""
+    columns = enumerate(view.written.snapshot.columns)
+    compared = {
+        str(place): distinguished(view.rows.column(place))
+        for place, column in columns
+        if is_comparable(column.type)
+    }
+    found = pa.table(compared).group_by(list(compared)).aggregate([]).num_rows if compared else 1
+    return int(found) < len(view.rids)
 
 
 def _column(found: Measure) -> str:

@@ -160,7 +160,7 @@ def unpack(view: Written, source: Snapshot, rids: pa.Int64Array, numbered: Numbe
     members = np.empty(pairs, dtype=np.uint32)
     sizes = np.zeros(len(own), dtype=np.int64)
     place = 0
-    bar_of: list[Numbers] = []
+    bar_of = [np.empty(0, dtype=np.int64)]
     for edge in edges:
         for ranges in edge.backward.ranges():
             found = decode(ranges, MOST_PAIRS)
