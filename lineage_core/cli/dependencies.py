@@ -82,10 +82,7 @@ def _report(dataset: str, found: Sequence[Violations], rows: int | None) -> Repo
     lines = [(str(each.dependency), each.count, each.graph().num_rows) for each in found]
     summary = table(_COLUMNS, lines)
     values = [each.values().slice(0, rows) for each in found] if rows != 0 else []
-    more = [
-        Table(f"Values that violate {line[0]}", part)
-        for line, part in zip(lines, values, strict=False)
-    ]
+    more = [Table(line[0], part) for line, part in zip(lines, values, strict=False)]
 
     def document() -> Mapping[str, object]:
         return {"dependencies": _document(summary, values)}
