@@ -14,17 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlglot import exp
 
+from lineage_core.profile.encoding import encoded
 from lineage_core.profile.notation import Dependency
 from lineage_core.profile.table import Numbers, Table
 from lineage_core.profile.violations import Violations, violations
-from lineage_core.query import sql
-from lineage_core.query.protocol import FILE, ROW, Engine, value
-from lineage_core.query.types import arrow_type
-from lineage_core.query.values import distinguished
-
-_ROWS = "x"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,36 +86,12 @@ class Attributes:
 
     def _column(self, column: int) -> Attribute:
         if column not in self._single:
-            codes, values = self._encoded(column)
-            nulls = values.is_null().to_numpy(zero_copy_only=False)
-            known = ~nulls[codes] if nulls.any() else None
-            self._single[column] = Attribute(codes, len(values), known)
-            self._values[column] = values
+            found = encoded(self._table, column)
+            nulls = found.values.is_null().to_numpy(zero_copy_only=False)
+            known = ~nulls[found.codes] if nulls.any() else None
+            self._single[column] = Attribute(found.codes, len(found.values), known)
+            self._values[column] = found.values
         return self._single[column]
-
-    def _encoded(self, column: int) -> tuple[Numbers, pa.Array]:
-        """Return the code of each row's value, by the row's number, and the values by code."""
-        snapshot = self._table.snapshot
-
-        def query(engine: Engine) -> exp.Select:
-            scan = engine.scan(snapshot, (column,), rids=True)
-            names = (value(column), FILE, ROW)
-            columns: list[exp.Expr] = [exp.column(name, table=_ROWS) for name in names]
-            return sql.select(columns, sql.named(scan, _ROWS))
-
-        found = self._table.ask(query)
-        kind = arrow_type(snapshot.columns[column].type)
-        plain = distinguished(found.column(0).cast(kind))
-        encoded = plain.dictionary_encode(null_encoding="encode")  # one dictionary, of all chunks
-        values = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], kind)
-        parts = [chunk.indices.to_numpy() for chunk in encoded.chunks]
-        codes = np.concatenate([np.empty(0, dtype=np.int64), *parts])
-        places = self._table.numbers(found.column(1), found.column(2))
-        if (places[1:] > places[:-1]).all():
-            return codes, values
-        ordered = np.empty_like(codes)
-        ordered[places] = codes
-        return ordered, values
 
 
 def _together(one: Attribute, other: Attribute) -> Attribute:
