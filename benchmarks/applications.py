@@ -74,7 +74,7 @@ def crossfilter(folder: Path, rows: int, sample: int) -> dict[str, Any]:
     store = lc.open_store(str(folder / "lineage"))
     run, plain, captured = write_views(folder, store)
     tell("indexing")
-    index, records = timed(lambda: store.index(run, engine="duckdb"))
+    index, records = timed(lambda: store.index(run=run, engine="duckdb"))
     tell("opening")
     names = {view: str(folder / "views" / view) for view in flights.VIEWS}
     opened_in, opened = timed(lambda: store.crossfilter(list(names.values())))
@@ -87,7 +87,7 @@ def crossfilter(folder: Path, rows: int, sample: int) -> dict[str, Any]:
         "rows": rows,
         "write": {"plain": plain, "captured": captured},
         "index": index,
-        "index_bytes": sum(e.backward.size + e.forward.size for r in records for e in r.entries),
+        "index_bytes": sum(entry.size for record in records for entry in record.entries),
         "open": opened_in,
         "bytes": opened.nbytes,
         "brush": latencies,

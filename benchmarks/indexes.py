@@ -24,7 +24,7 @@ def measure(pipeline: Pipeline, rounds: int) -> dict[str, Any]:
     """Return what building took, and the times of questions by index and by program."""
     store, run = pipeline.store, pipeline.run("auto")
     begin = time.perf_counter()
-    (made,) = store.index(run, engine="duckdb")
+    (made,) = store.index(run=run, engine="duckdb")
     seconds = time.perf_counter() - begin
     try:
         lazy = Lazy(pipeline.workload, pipeline.query)

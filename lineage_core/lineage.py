@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from lineage_core.query.crossfilter import Crossfilter
     from lineage_core.query.edges import Indexes
     from lineage_core.query.engines.choice import Engines
+    from lineage_core.query.indexing import Building
     from lineage_core.query.reader import Reader
+    from lineage_core.query.relations import Computed, Relations
     from lineage_core.query.selection import Selection
     from lineage_core.query.strategy import Programs
     from lineage_core.query.views import Written
     from lineage_core.query.walk import Walk
-    from lineage_core.store.manifest import RunRecord
+    from lineage_core.store.manifest import OutputRecord, RunRecord
 
 _CATALOG = "catalog.db"
 
@@ -185,7 +187,8 @@ class LineageStore:
             UncapturedError: the newest run that wrote it did so without its lineage being captured.
             PredicateError: the selection is not valid for the dataset.
         """
-        from lineage_core.query.answer import Answer, Direction
+        from lineage_core.index.record import Direction
+        from lineage_core.query.answer import Answer
 
         _check(hops)
         walk = self._walk(engine, as_of, strategy)
@@ -224,7 +227,8 @@ class LineageStore:
             NotFoundError: no captured run read the dataset.
             PredicateError: the selection is not valid for the dataset.
         """
-        from lineage_core.query.answer import Answer, Direction
+        from lineage_core.index.record import Direction
+        from lineage_core.query.answer import Answer
 
         _check(hops)
         walk = self._walk(engine, as_of, strategy)
@@ -315,36 +319,60 @@ class LineageStore:
 
     def index(
         self,
-        run_id: str,
+        dataset: str | None = None,
         *,
+        run: str | None = None,
         engine: str = "auto",
-        progress: Callable[[str], None] = lambda _: None,
+        progress: Callable[[Building], None] = lambda _: None,
     ) -> list[IndexRecord]:
-        """Build the rid indexes of what a run wrote; questions use them from then on.
+        """Build rid indexes of what was written; questions use them from then on.
+
+        Without `run` they are built of every write that the newest state of `dataset` is made of,
+        but for those that have some: an appended partition adds indexes of its own. With `run`,
+        they are built in place of those that may be there.
 
         Args:
-            run_id: id of the run, or its beginning.
+            dataset: what was written; all that `run` wrote by default.
+            run: id of the run that wrote it, or its beginning.
             engine: evaluates the lineage programs: `auto`, `duckdb` or `spark`.
-            progress: is told which source of which output comes next.
+            progress: is told how far the indexes of which source are.
 
         Raises:
+            NotFoundError: no captured run wrote the dataset.
             UncapturedError: the lineage of an output was not captured.
             UnsupportedError: the rows of an output have no ids.
             ChangedError: a file that the lineage depends on is not what it was.
         """
         from lineage_core.query.engines.choice import check_engine
         from lineage_core.query.indexing import build
-        from lineage_core.query.reader import Reader
         from lineage_core.query.strategy import Strategy
 
-        run = self.run(run_id)
-        reader = Reader(self._engines, check_engine(engine))
+        check_engine(engine)
         made = []
-        for number, output in enumerate(run.outputs):
-            count = reader.compute_count
-            relations = self._programs.relations(output, Strategy.AUTO, count)
-            made.append(build(self.artifacts, run.id, number, relations, reader, progress))
+        for run_id, number, output in self._indexable(dataset, run):
+
+            def relate(
+                count: Callable[[Computed], int], output: OutputRecord = output
+            ) -> Relations:
+                return self._programs.relations(output, Strategy.AUTO, count)
+
+            made.append(build(self.artifacts, run_id, number, relate, engine, progress))
         return made
+
+    def _indexable(
+        self, dataset: str | None, run: str | None
+    ) -> Iterator[tuple[str, int, OutputRecord]]:
+        """Yield the writes that an index is asked for: run, position and record."""
+        if dataset is None and run is None:
+            raise UnsupportedError("nothing to index is named", hint="give a dataset or a run")
+        if dataset is None:
+            found = self.run(run or "")
+            for number, output in enumerate(found.outputs):
+                yield found.id, number, output
+            return
+        for ref in self.catalog.writers(dataset, run=run):
+            if run is not None or not self._indexes.has(ref.run_id, ref.index):
+                yield ref.run_id, ref.index, self.artifacts.load(ref.run_id).outputs[ref.index]
 
     def crossfilter(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from lineage_core.cli.answers import is_called
 from lineage_core.cli.output import emit, options, target
 from lineage_core.cli.parameters import limit
 from lineage_core.cli.report import Report, Table
-from lineage_core.cli.screen import following
+from lineage_core.cli.screen import counted
 from lineage_core.cli.settings import Settings
 from lineage_core.errors import NotFoundError
 
@@ -71,14 +72,14 @@ def crossfilter(
     if len(selected) < len(brushes):
         raise click.UsageError("--brush: give one condition a view; join them with AND or OR")
     store = settings.open()
-    with following("unpacking indexes") as follow:
+    done = count()
+    with counted("unpacking indexes") as advance:
         opened = store.crossfilter(
             views,
             source=source,
             measures=measures,
-            progress=lambda name: follow(f"unpacking indexes: {name}"),
+            progress=lambda name: advance(next(done), len(views), f"unpacking {name}"),
         )
-        follow("counting")
         shown = opened.brush(selected)
     notes = [f"{name} may count too many: {why}" for name, why in _blurred(opened.reasons)]
     emit(_report(_chosen(shown, only), rows, tuple(notes)), to)

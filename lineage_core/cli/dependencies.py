@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import click
 from lineage_core.cli.output import emit, options, target
 from lineage_core.cli.parameters import limit
 from lineage_core.cli.report import Report, Table, table
-from lineage_core.cli.screen import following
+from lineage_core.cli.screen import counted
 from lineage_core.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -67,13 +68,14 @@ def dependencies(
     """
     to = target(format, output)
     store = settings.open()
-    with following("checking") as follow:
+    done = count()
+    with counted("checking") as advance:
         found = store.dependencies(
             dataset,
             texts,
             method=method,
             engine=engine,
-            progress=lambda each: follow(f"checking {each}"),
+            progress=lambda each: advance(next(done), len(texts), f"checking {each}"),
         )
     emit(_report(dataset, found, rows), to)
 

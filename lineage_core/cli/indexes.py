@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lineage_core.cli.output import emit, options, target
 from lineage_core.cli.report import report, table
-from lineage_core.cli.screen import following
+from lineage_core.cli.screen import counted
 from lineage_core.cli.settings import Settings
 from lineage_core.cli.tasks import TaskName, task_options
 from lineage_core.datasets import display
+from lineage_core.index.record import Direction, IndexEntry
+
+if TYPE_CHECKING:
+    from lineage_core.query.indexing import Building
 
 _COLUMNS = {
     "output": "string",
@@ -25,6 +30,9 @@ _COLUMNS = {
 
 @click.command()
 @click.argument("run", required=False)
+@click.option(
+    "--dataset", help="Build them of this dataset only; without RUN, of its newest state."
+)
 @task_options
 @click.option(
     "--engine",
@@ -38,6 +46,7 @@ _COLUMNS = {
 def index(
     settings: Settings,
     run: str | None,
+    dataset: str | None,
     named: TaskName,
     engine: str,
     format: str,
@@ -45,29 +54,32 @@ def index(
 ) -> None:
     """Build the rid indexes of what a run wrote; questions use them from then on.
 
-    RUN is its id, or the beginning of it; --dag, --task and --logical-date name it, too.
+    RUN is its id, or the beginning of it; --dag, --task and --logical-date name it, too. Without
+    one, what the newest state of --dataset is made of gets those that it does not have yet.
     """
     to = target(format, output)
     store = settings.open()
-    told: list[str] = []
-    with following("building indexes") as follow:
+    left_out: list[str] = []
+    with counted("building indexes") as advance:
         found = named.run(store, run)
-        if found is None:
-            raise click.UsageError("give RUN, or --dag, --task and --logical-date")
+        if found is None and dataset is None:
+            raise click.UsageError("give RUN, --dataset, or --dag, --task and --logical-date")
 
-        def note(line: str) -> None:
-            told.append(line)
-            follow(f"building indexes: {line}")
+        def note(state: Building) -> None:
+            advance(state.done, state.total or None, f"indexing {state.source}")
+            if state.left_out:
+                left_out.append(f"{state.source} is left out: {state.left_out}")
 
-        made = store.index(found, engine=engine, progress=note)
+        made = store.index(dataset, run=found, engine=engine, progress=note)
     rows = [
-        (
-            *(display(record.dataset), display(entry.dataset)),
-            *(entry.pairs, entry.backward.size, entry.forward.size),
-        )
+        (display(record.dataset), display(entry.dataset), entry.pairs, *_bytes(entry))
         for record in made
         for entry in record.entries
     ]
     written = report("indexes", "Indexes", table(_COLUMNS, rows))
-    left_out = tuple(line for line in told if "left out" in line)
-    emit(replace(written, notes=left_out), to)
+    emit(replace(written, notes=tuple(left_out)), to)
+
+
+def _bytes(entry: IndexEntry) -> list[int | None]:
+    parts = [entry.part(direction) for direction in Direction]
+    return [part.size if part is not None else None for part in parts]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,21 +19,25 @@ def progress(doing: str) -> AbstractContextManager[object]:
     return console(sys.stderr).status(doing)
 
 
-@contextmanager
-def following(doing: str) -> Iterator[Callable[[str], None]]:
-    """Show on a terminal what goes on, which calls with a text change."""
-    with console(sys.stderr).status(doing) as status:
-        yield status.update
+class Advance(Protocol):
+    """Tells how far something is."""
+
+    def __call__(self, done: int, total: int | None, doing: str | None = None) -> None:
+        """Show what is done of a total, None where that is not known; and what goes on now."""
 
 
 @contextmanager
-def counted(doing: str) -> Iterator[Callable[[int, int], None]]:
-    """Show on a terminal how far something is, as told by calls with what is done and the total."""
+def counted(doing: str) -> Iterator[Advance]:
+    """Show on a terminal how far something is, as told by calls."""
     from rich.progress import Progress
 
     with Progress(console=console(sys.stderr), transient=True) as bar:
         task = bar.add_task(doing, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+        def advance(done: int, total: int | None, doing: str | None = None) -> None:
+            bar.update(task, completed=done, total=total, description=doing)
+
+        yield advance
 
 
 def console(file: IO[str]) -> Console:

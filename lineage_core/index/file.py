@@ -72,6 +72,9 @@ class IndexWriter:
         shape: how many cells each axis has, those of keys first.
         keys: how many of the axes are those of keys.
         subject: what the index is of; a reader asks for the same.
+
+    Attributes:
+        given: how many pairs have been added.
     """
 
     def __init__(self, sink: BinaryIO, shape: Sequence[int], keys: int, subject: str) -> None:
@@ -81,11 +84,13 @@ class IndexWriter:
         self._held = 0
         self._tail: Ranges | None = None
         self._entries: list[tuple[int, ...]] = []
-        self._place = self._pairs = 0
+        self._place = 0
+        self.given = 0
 
     def add(self, pairs: Relation) -> None:
         """Add pairs whose keys are not below those added before."""
         self._given.append(pairs)
+        self.given += len(pairs)
         self._held += len(pairs)
         while self._held > CHUNK:
             joined = self._join()
@@ -105,7 +110,7 @@ class IndexWriter:
         about = np.array(self._shape, dtype="<i8").tobytes() + self._subject.encode()
         keys, values = self._keys, len(self._shape) - self._keys
         footer = _FOOTER.pack(
-            *(self._pairs, self._place, len(self._entries), len(about)), *(VERSION, keys, values)
+            *(self.given, self._place, len(self._entries), len(about)), *(VERSION, keys, values)
         )
         end = directory + about + footer
         self._sink.write(end + _CHECK.pack(zlib.crc32(end)) + _MAGIC)
@@ -122,7 +127,6 @@ class IndexWriter:
         )
 
     def _encode(self, pairs: Relation) -> None:
-        self._pairs += len(pairs)
         ranges = encode(pairs)
         if self._tail is not None:
             ranges = _joined(self._tail, ranges)

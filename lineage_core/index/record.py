@@ -1,23 +1,35 @@
 """What is known of the indexes of one output of a run: the file that is written after all others.
 
-    runs/<run id>/index/<output>.json                        the record, replaced at once
-    runs/<run id>/index/<output>-<place>-<direction>.rlx     an index
+runs/<run id>/index/<output>.json                        the record, replaced at once
+runs/<run id>/index/<output>-<place>-<direction>.rlx     an index
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from lineage_core import codec
 from lineage_core.errors import CorruptError
 
-VERSION = 1
+VERSION = 2
+
+
+class Direction(StrEnum):
+    """Which way a question goes: to what rows came from, or to what they went into.
+
+    An index of a direction is looked up by the rows that the question starts from.
+    """
+
+    BACKWARD = "backward"
+    FORWARD = "forward"
 
 
 @dataclass(frozen=True, slots=True)
 class IndexPart:
     """An index file: its path in the store, and size in bytes; it holds checksums itself."""
 
+    direction: Direction
     path: str
     size: int
 
@@ -32,8 +44,7 @@ class IndexEntry:
         dataset: its name.
         snapshot: id of its snapshot.
         pairs: how many pairs of rows are related.
-        backward: looked up by output row.
-        forward: looked up by source row.
+        parts: the index of each direction that there is one of.
     """
 
     at: int
@@ -41,8 +52,16 @@ class IndexEntry:
     dataset: str
     snapshot: str
     pairs: int
-    backward: IndexPart
-    forward: IndexPart
+    parts: tuple[IndexPart, ...]
+
+    @property
+    def size(self) -> int:
+        """How many bytes the indexes take."""
+        return sum(part.size for part in self.parts)
+
+    def part(self, direction: Direction) -> IndexPart | None:
+        """Return the index of a direction, if there is one."""
+        return next((part for part in self.parts if part.direction is direction), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +91,7 @@ def path(run_path: str, output: int) -> str:
     return f"{folder(run_path)}/{output}.json"
 
 
-def subject(output: str, source: str, at: int, direction: str) -> str:
+def subject(output: str, source: str, at: int, direction: Direction) -> str:
     """Return what an index file says it is of: two snapshots, a place and a direction."""
     return f"{direction} {output} {source} {at}"
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from lineage_core.datasets import canonical, display
 from lineage_core.errors import AmbiguousError, NotFoundError, UncapturedError, UnsupportedError
+from lineage_core.index.record import Direction
 from lineage_core.query.chain import Path
 from lineage_core.query.columns import close_matches, find_column
 from lineage_core.query.evaluate import IN_RID, OUT_RID
@@ -39,13 +40,6 @@ class Precision(StrEnum):
     EXACT = "exact"
     SUPERSET = "superset"
     UNKNOWN = "unknown"
-
-
-class Direction(StrEnum):
-    """Which way a question goes: to what rows came from, or to what they went into."""
-
-    BACKWARD = "backward"
-    FORWARD = "forward"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

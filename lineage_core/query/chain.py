@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from lineage_core.errors import CorruptError
+from lineage_core.index.record import Direction
 from lineage_core.plan.expr import (
     TRUE,
     Anchor,
@@ -36,7 +37,7 @@ from lineage_core.plan.traverse import anchor_ids, column_ids, with_operands
 from lineage_core.query import sql
 from lineage_core.query.compile import Resolve, Sql, compile_expr
 from lineage_core.query.plans import column_name, compile_plan
-from lineage_core.query.protocol import FILE, ROW, Engine, value
+from lineage_core.query.protocol import FILE, ROW, Engine, Given, value
 from lineage_core.query.relations import Computed, Relations
 from lineage_core.query.selection import Found, Rids, Rows, Selection, Where
 from lineage_core.query.types import is_literal
@@ -85,12 +86,17 @@ class Path:
         """Whether it goes from an output towards its sources; an anchor has the lower number."""
         return self.steps[0] <= self.steps[-1]
 
+    @property
+    def direction(self) -> Direction:
+        """Which way it goes."""
+        return Direction.BACKWARD if self.goes_down else Direction.FORWARD
+
 
 class Chain:
     """The pieces of a path's query: base relations, conditions on one row and between two."""
 
     def __init__(self, path: Path, engine: Engine, rids_of: set[int]) -> None:
-        self.tables: dict[str, pa.Table] = {}
+        self.tables: dict[str, Given] = {}
         self.needed: dict[int, set[int]] = {step: set() for step in path.steps}
         self._path = path
         self._relations = path.relations
@@ -126,7 +132,7 @@ class Chain:
             case Found(table):
                 given = sql.table(self._register(table), alias(step))
                 names = [value(column) for column in sorted(self.needed[step])]
-                names += [ORIGIN] if ORIGIN in table.column_names else []
+                names += [ORIGIN] if ORIGIN in table.schema.names else []
                 columns = [exp.column(name, table=alias(step)) for name in names]
                 query = sql.where(sql.select(columns, given), self.alone(step))
                 return query.distinct(copy=False)  # many agree in what is needed of them
@@ -261,7 +267,7 @@ class Chain:
         equal = Compare(op, Column(column, type), Anchor(column, type))  # the anchor: the given row
         return compile_expr(equal, _by_position(alias(step)), self._engine.dialect)
 
-    def _register(self, table: pa.Table) -> str:
+    def _register(self, table: Given) -> str:
         name = f"{_GIVEN}_{uuid4().hex}"
         self.tables[name] = table
         return name

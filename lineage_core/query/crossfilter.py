@@ -242,7 +242,7 @@ def crossfilter(
         NotFoundError: the source is not one of them, or has no such column.
     """
     for view in views:
-        if not view.edges:
+        if not any(edge.indexes for edge in view.edges.values()):
             raise UnsupportedError(
                 f"what run {view.run_id} wrote to {display(view.snapshot.dataset)} has no index",
                 hint=f"build it: row-lineage index {view.run_id}",

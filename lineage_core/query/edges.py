@@ -16,14 +16,12 @@ import pyarrow as pa
 
 from lineage_core.datasets import local_path
 from lineage_core.index import record
-from lineage_core.index.cells import cells
+from lineage_core.index.cells import Cells, cells
 from lineage_core.index.file import Index, IndexFile
-from lineage_core.index.record import IndexEntry, IndexPart, IndexRecord
+from lineage_core.index.record import Direction, IndexEntry, IndexRecord
 from lineage_core.query.chain import Path
 from lineage_core.query.pairing import SCHEMA, sorted_pairs
 from lineage_core.store.filesystem import ArtifactStore
-
-BACKWARD, FORWARD = "backward", "forward"
 
 _KEPT = 32
 """Outputs whose indexes stay open."""
@@ -31,27 +29,26 @@ _KEPT = 32
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edge:
-    """The indexes between an output and a source, both ways.
+    """The indexes between an output and a source.
 
     Attributes:
         output: id of the snapshot whose rows are the one end.
         source: id of that of the other.
+        indexes: the index of each direction that there is one of.
     """
 
     output: str
     source: str
-    backward: Index
-    forward: Index
+    indexes: Mapping[Direction, Index]
 
-    def rids(self, rids: pa.Int64Array, *, down: bool) -> pa.Int64Array:
-        """Return the rids at the other end of the rows `rids`, sorted."""
-        found = (self.backward if down else self.forward).related(cells([rids]))
-        return pa.array(found.to_numpy()[0])
+    def rows(self, rids: pa.Int64Array, direction: Direction) -> Cells:
+        """Return the rids at the other end of the rows `rids`, as ranges."""
+        return self.indexes[direction].related(cells([rids]))
 
-    def pairs(self, rids: pa.Int64Array, *, down: bool) -> pa.Table:
+    def pairs(self, rids: pa.Int64Array, direction: Direction) -> pa.Table:
         """Return the pairs (`out_rid`, `in_rid`) of the rows `rids` and those at the other end."""
-        found = (self.backward if down else self.forward).pairs_of(cells([rids]))
-        if down:  # in the order of the keys, as pairs are
+        found = self.indexes[direction].pairs_of(cells([rids]))
+        if direction is Direction.BACKWARD:  # in the order of the keys, as pairs are
             return pa.table([found.keys[0], found.values[0]], schema=SCHEMA)
         return sorted_pairs(pa.table([found.values[0], found.keys[0]], schema=SCHEMA))
 
@@ -63,6 +60,10 @@ class Indexes:
         self._store = store
         self._open: OrderedDict[tuple[str, int], tuple[bytes, Mapping[int, Edge]]] = OrderedDict()
         self._lock = Lock()
+
+    def has(self, run_id: str, output: int) -> bool:
+        """Whether there are indexes of a run's output."""
+        return self._store.exists(record.path(self._store.run_path(run_id), output))
 
     def edges(self, run_id: str, output: int) -> Mapping[int, Edge]:
         """Return the edges of a run's output, by place in its plan; none if there is no index.
@@ -87,16 +88,18 @@ class Indexes:
             return edges
 
     def _edge(self, found: IndexRecord, entry: IndexEntry) -> Edge:
-        back, forth = (
-            self._index(part, record.subject(found.snapshot, entry.snapshot, entry.at, direction))
-            for part, direction in ((entry.backward, BACKWARD), (entry.forward, FORWARD))
-        )
-        return Edge(found.snapshot, entry.snapshot, back, forth)
+        indexes = {
+            part.direction: self._index(
+                part.path, record.subject(found.snapshot, entry.snapshot, entry.at, part.direction)
+            )
+            for part in entry.parts
+        }
+        return Edge(found.snapshot, entry.snapshot, indexes)
 
-    def _index(self, part: IndexPart, subject: str) -> Index:
-        local = local_path(self._store.uri(part.path))
+    def _index(self, path: str, subject: str) -> Index:
+        local = local_path(self._store.uri(path))
         if local is None:
-            return Index(memoryview(self._store.read(part.path)), subject)
+            return Index(memoryview(self._store.read(path)), subject)
         return IndexFile(LocalPath(local), subject)
 
 
@@ -108,4 +111,5 @@ def edge_of(path: Path) -> Edge | None:
     if edge is None or len(path.steps) == 1:
         return None
     output, source = (path.relations.snapshots[step].id for step in (top, leaf))
-    return edge if (edge.output, edge.source) == (output, source) else None
+    fits = (edge.output, edge.source) == (output, source) and path.direction in edge.indexes
+    return edge if fits else None

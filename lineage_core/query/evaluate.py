@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-import pyarrow as pa
 from sqlglot import exp
 
 from lineage_core.plan.relation import Scan
@@ -18,7 +17,7 @@ from lineage_core.query import sql
 from lineage_core.query.chain import ORIGIN, PRIOR, SCANNED, Chain, Path, alias, scanned, star
 from lineage_core.query.compile import Sql
 from lineage_core.query.plans import compile_plan
-from lineage_core.query.protocol import Engine, value
+from lineage_core.query.protocol import Engine, Given, value
 from lineage_core.query.relations import Computed
 
 RID = "rid"
@@ -34,7 +33,7 @@ class Question:
     """A query, and the tables it names besides the engine's own."""
 
     query: exp.Select
-    tables: dict[str, pa.Table]
+    tables: dict[str, Given]
 
 
 def reached(path: Path, engine: Engine, columns: tuple[int, ...], *, rids: bool) -> Question:

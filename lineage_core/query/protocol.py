@@ -8,16 +8,21 @@ type. Everything above base relations is built once, from trees, by `query.evalu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 from sqlglot import exp
 
 from lineage_core.query.compile import Dialect
+from lineage_core.query.spool import Spooled
 from lineage_core.snapshot import Snapshot
 
 FILE = "file"
 ROW = "row"
+
+
+Given: TypeAlias = pa.Table | Spooled
+"""Rows that a query names besides those of snapshots."""
 
 
 def value(column: int) -> str:
@@ -42,5 +47,8 @@ class Engine(Protocol):
     def never_null(self, snapshot: Snapshot, column: int) -> bool:
         """Whether a column is known to hold no null; equality then needs no care for them."""
 
-    def run(self, query: exp.Query, tables: Mapping[str, pa.Table]) -> pa.Table:
+    def run(self, query: exp.Query, tables: Mapping[str, Given]) -> pa.Table:
         """Return the rows of `query`, which may name `tables`. The tree is used up."""
+
+    def spool(self, query: exp.Query, tables: Mapping[str, Given], uri: str) -> Spooled:
+        """Write what `run` would return, in any order, to the new folder `uri`."""

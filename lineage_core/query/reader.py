@@ -36,10 +36,11 @@ from lineage_core.query.evaluate import (
     reached,
 )
 from lineage_core.query.pairing import ordered, sorted_pairs
-from lineage_core.query.protocol import Engine, value
+from lineage_core.query.protocol import Engine, Given, value
 from lineage_core.query.refine import link_question, of_rids, refine
 from lineage_core.query.relations import Computed, Relations
 from lineage_core.query.selection import EVERYTHING, Found, Rids, Rows, Selection
+from lineage_core.query.spool import Spool, Spooled
 from lineage_core.query.types import arrow_type
 from lineage_core.snapshot import ColumnType, Snapshot, verify
 
@@ -47,9 +48,10 @@ from lineage_core.snapshot import ColumnType, Snapshot, verify
 class Reader:
     """Evaluates paths for one answer; safe to use from several threads."""
 
-    def __init__(self, engines: Engines, engine: str) -> None:
+    def __init__(self, engines: Engines, engine: str, spool: Spool | None = None) -> None:
         self._engines = engines
         self._engine = engine
+        self._spool = spool
         self._verified: set[Snapshot] = set()
         self._found: dict[tuple[Relations, tuple[int, ...], int], Found] = {}
         self._twins: dict[tuple[Relations, int], int] = {}
@@ -62,13 +64,13 @@ class Reader:
         need_rids(path.last)
         edge = edge_of(path)
         if edge is not None:
-            return edge.rids(self._selected(path), down=path.goes_down)
+            return pa.array(edge.rows(self._selected(path), path.direction).to_numpy()[0])
         if self._is_refined(path):
             return ordered(self._refine(path)[path.steps[-1]].column(RID))
         path = self._staged(path)
         carried = _carried(path)
         if carried is not None:
-            return ordered(pc.unique(carried).drop_null())
+            return ordered(pc.unique(_column(path, carried)).drop_null())
         table = self._ask(path, lambda engine: reached(path, engine, (), rids=True))
         return ordered(table.column(RID))
 
@@ -99,7 +101,7 @@ class Reader:
             need_rids(snapshot)
         edge = edge_of(path)
         if edge is not None:
-            return edge.pairs(self._selected(path), down=path.goes_down)
+            return edge.pairs(self._selected(path), path.direction)
         if self._is_refined(path):
             rows = self._refine(path)[path.steps[-1]].select([RID])
             plain = Path(replace(path.relations, links=()), path.steps, path.selection)
@@ -108,11 +110,29 @@ class Reader:
         down = path.goes_down
         path = self._staged(path)
         carried = _carried(path)
-        if carried is not None and isinstance(path.selection, Found):
-            ends = [path.selection.table.column(ORIGIN), carried]
+        if carried is not None:
+            ends = [_column(path, ORIGIN), _column(path, carried)]
             names = [OUT_RID, IN_RID] if down else [IN_RID, OUT_RID]
             return sorted_pairs(pa.table(ends, names=names).drop_null())
         return sorted_pairs(self._ask(path, lambda engine: pairs(path, engine)))
+
+    def spooled(self, path: Path) -> tuple[Given, str, str]:
+        """Return what `pairs` would, spooled, in no order, some pairs null or there twice.
+
+        With it come the names of its columns that are `out_rid` and `in_rid`.
+        """
+        spool, down = self._spool, path.goes_down
+        if self._is_refined(path) or spool is None:
+            return self.pairs(path), OUT_RID, IN_RID
+        for snapshot in (path.first, path.last):
+            need_rids(snapshot)
+        path = self._staged(path)
+        carried = _carried(path)
+        if carried is not None and isinstance(path.selection, Found):
+            ends = (ORIGIN, carried)
+            return path.selection.table, *(ends if down else ends[::-1])
+        made = self._put_aside(path, lambda engine: pairs(path, engine), spool)
+        return made, OUT_RID, IN_RID
 
     def _selected(self, path: Path) -> pa.Int64Array:
         """Return the rids of the rows that a path starts from."""
@@ -229,7 +249,13 @@ class Reader:
     def _find(self, path: Path) -> Found:
         origin = isinstance(path.selection, Found) or path.first.has_rids
         path = self._staged(path)
-        return Found(self._ask(path, lambda engine: found(path, engine, origin=origin)))
+
+        def question(engine: Engine) -> Question:
+            return found(path, engine, origin=origin)
+
+        if self._spool is None:
+            return Found(self._ask(path, question))
+        return Found(self._put_aside(path, question, self._spool))
 
     def _ask(self, path: Path, question: Callable[[Engine], Question]) -> pa.Table:
         self._verify(path)
@@ -237,6 +263,17 @@ class Reader:
         def answer(engine: Engine) -> pa.Table:
             asked = question(engine)
             return engine.run(asked.query, asked.tables)
+
+        return self._engines.ask(self._engine, answer)
+
+    def _put_aside(
+        self, path: Path, question: Callable[[Engine], Question], spool: Spool
+    ) -> Spooled:
+        self._verify(path)
+
+        def answer(engine: Engine) -> Spooled:
+            asked = question(engine)
+            return engine.spool(asked.query, asked.tables, spool.place())
 
         return self._engines.ask(self._engine, answer)
 
@@ -255,16 +292,23 @@ class Reader:
                 self._verified.add(snapshot)
 
 
-def _carried(path: Path) -> pa.ChunkedArray | None:
-    """Return the rids of the path's last step, if the rows found of its first one hold them."""
+def _carried(path: Path) -> str | None:
+    """Return where the rows found of the path's first step hold the rids of its last one."""
     if len(path.steps) != 2 or not isinstance(path.selection, Found):
         return None
     first, last = path.steps
     match path.relations.program.steps[last].predicate:
         case Compare(Comparison.SAME, Column(rid), Anchor(same)) if rid == same and is_rid(rid):
-            column = path.relations.ordinals[first][rid]
-            return path.selection.table.column(value(column)).cast(pa.int64())
+            return value(path.relations.ordinals[first][rid])
     return None
+
+
+def _column(path: Path, name: str) -> pa.ChunkedArray:
+    """Return a column of rids of the rows found of a path's first step."""
+    assert isinstance(path.selection, Found)
+    table = path.selection.table
+    assert isinstance(table, pa.Table), "what was spooled is read by an engine"
+    return table.column(name).cast(pa.int64())
 
 
 def _typed(values: pa.ChunkedArray, field: ColumnType) -> pa.ChunkedArray:

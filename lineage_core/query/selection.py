@@ -19,7 +19,7 @@ from lineage_core.filesystems import resolve
 from lineage_core.plan.expr import TRUE, Expr
 from lineage_core.plan.types import is_comparable
 from lineage_core.query.columns import find_column
-from lineage_core.query.protocol import value
+from lineage_core.query.protocol import Given, value
 from lineage_core.query.types import arrow_type
 from lineage_core.snapshot import RID_SHIFT, Snapshot
 
@@ -58,7 +58,7 @@ class Found:
     question's rows have no rids.
     """
 
-    table: pa.Table
+    table: Given
 
 
 Selection: TypeAlias = Where | Rids | Rows | Found

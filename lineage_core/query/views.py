@@ -7,8 +7,9 @@ went into any view. The source itself is not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from lineage_core.datasets import display
 from lineage_core.errors import AmbiguousError, CorruptError, NotFoundError, UnsupportedError
 from lineage_core.index.file import MOST_PAIRS, Index
 from lineage_core.index.provrc import ABSOLUTE, decode
+from lineage_core.index.record import Direction
 from lineage_core.query.bars import Bars, Numbers, bars
 from lineage_core.query.columns import close_matches
 from lineage_core.query.edges import Edge
@@ -137,7 +139,7 @@ def numbering(views: Iterable[Written], source: Snapshot) -> Numbering:
     widths = np.zeros(max(len(source.files), 1), dtype=np.int64)
     for view in views:
         for edge in _edges(view, source):
-            for last in _last_values(edge.backward):
+            for last in _last_rids(edge):
                 np.maximum.at(widths, last >> RID_SHIFT, (last & _ROW) + 1)
     return Numbering(np.concatenate(([0], np.cumsum(widths))))
 
@@ -156,25 +158,25 @@ def unpack(view: Written, source: Snapshot, rids: pa.Int64Array, numbered: Numbe
     """
     edges = _edges(view, source)
     own = rids.to_numpy()
-    pairs = sum(edge.backward.pairs for edge in edges)
+    ordered = len(edges) == 1 and Direction.BACKWARD in edges[0].indexes
+    pairs = sum(_index(edge)[1].pairs for edge in edges)
     members = np.empty(pairs, dtype=np.uint32)
     sizes = np.zeros(len(own), dtype=np.int64)
     place = 0
     bar_of = [np.empty(0, dtype=np.int64)]
-    for edge in edges:
-        for ranges in edge.backward.ranges():
-            found = decode(ranges, MOST_PAIRS)
-            if place + len(found) > pairs:
-                raise _other(view)
-            members[place : place + len(found)] = numbered.numbers(found.values[0])
-            place += len(found)
-            bar, size = _bars(view, own, found.keys[0])
+    for outs, ins in chain.from_iterable(map(_blocks, edges)):
+        if place + len(outs) > pairs:
+            raise _other(view)
+        members[place : place + len(outs)] = numbered.numbers(ins)
+        place += len(outs)
+        bar, size = _bars(view, own, outs)
+        if ordered:
             np.add.at(sizes, bar, size)
-            if len(edges) > 1:
-                bar_of.append(np.repeat(bar, size))
+        else:
+            bar_of.append(np.repeat(bar, size))
     if place != pairs:
         raise _other(view)
-    if len(edges) > 1:
+    if not ordered:
         members, sizes = _united(members, np.concatenate(bar_of), len(own), numbered.rows)
     return bars(members, np.concatenate(([0], np.cumsum(sizes))), numbered.rows)
 
@@ -188,19 +190,38 @@ def _edges(view: Written, source: Snapshot) -> list[Edge]:
     return found
 
 
-def _last_values(index: Index) -> Iterable[Numbers]:
-    """Yield where the value ranges of an index end; none goes from one file into the next."""
+def _index(edge: Edge) -> tuple[Direction, Index]:
+    """Return an index of an edge to be read whole: the one in the order of bars, if there is."""
+    direction = min(edge.indexes, key=lambda direction: direction is not Direction.BACKWARD)
+    return direction, edge.indexes[direction]
+
+
+def _blocks(edge: Edge) -> Iterator[tuple[Numbers, Numbers]]:
+    """Yield all pairs of an edge: rids of the output and of the source."""
+    direction, index = _index(edge)
     for ranges in index.ranges():
-        moves = ranges.base[0] != ABSOLUTE
-        yield ranges.value_high[0] + np.where(moves, ranges.key_high[0], 0)
+        found = decode(ranges, MOST_PAIRS)
+        ends = found.keys[0], found.values[0]
+        yield ends if direction is Direction.BACKWARD else ends[::-1]
+
+
+def _last_rids(edge: Edge) -> Iterator[Numbers]:
+    """Yield where ranges of an edge's source rows end; none goes from one file into the next."""
+    direction, index = _index(edge)
+    for ranges in index.ranges():
+        if direction is Direction.BACKWARD:
+            moves = ranges.base[0] != ABSOLUTE
+            yield ranges.value_high[0] + np.where(moves, ranges.key_high[0], 0)
+        else:
+            yield ranges.key_high[0]
 
 
 def _bars(view: Written, own: Numbers, keys: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the numbers of the bars of some pairs, in order, and how many pairs each has."""
+    """Return, for each run of pairs of one bar, its number and how many they are."""
     first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
     sizes = np.diff(np.append(first, len(keys)))
     found = np.searchsorted(own, keys[first])
-    if len(found) and (found[-1] >= len(own) or (own[found] != keys[first]).any()):
+    if len(found) and (found.max() >= len(own) or (own[found] != keys[first]).any()):
         raise _other(view)
     return found, sizes
 

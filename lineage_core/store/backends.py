@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol, cast
 from urllib.parse import urlsplit
 
 import pyarrow.fs as pafs
@@ -35,8 +35,8 @@ class Backend(Protocol):
     def read(self, path: str) -> bytes:
         """Return a file's content; raise `FileNotFoundError` when there is none."""
 
-    def write(self, path: str, data: bytes) -> None:
-        """Make `data` the content of a file, atomically."""
+    def writing(self, path: str) -> AbstractContextManager[BinaryIO]:
+        """Give what a file's new content is written to; it is the content when all went well."""
 
     def create(self, path: str, data: bytes) -> None:
         """Write a file that is not there yet; raise `FileExistsError` when it is."""
@@ -49,6 +49,9 @@ class Backend(Protocol):
 
     def directories(self, path: str) -> list[str]:
         """Return the names of the directories directly below `path`, sorted."""
+
+    def make_directory(self, path: str) -> None:
+        """Make a directory, where the place has some, and those above it."""
 
 
 def open_backend(url: str) -> Backend:
@@ -76,24 +79,19 @@ class Local:
     def read(self, path: str) -> bytes:
         return (self._root / path).read_bytes()
 
-    def write(self, path: str, data: bytes) -> None:
-        target = self._root / path
-        temporary = self._temporary(target, data)
-        try:
-            os.replace(temporary, target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _sync_directory(target.parent)
+    @contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
+        with self._temporary(path) as (file, temporary):
+            yield file
+            _sync(file)
+            os.replace(temporary, self._root / path)
 
     def create(self, path: str, data: bytes) -> None:
-        target = self._root / path
-        temporary = self._temporary(target, data)
-        try:
-            os.link(temporary, target)  # unlike a rename, it fails when the target is there
-        finally:
-            temporary.unlink()
-        _sync_directory(target.parent)
+        with self._temporary(path) as (file, temporary):
+            file.write(data)
+            _sync(file)
+            # Unlike a rename, it fails when the target is there.
+            os.link(temporary, self._root / path)
 
     def existing(self, paths: Iterable[str]) -> list[str]:
         return [path for path in paths if os.path.lexists(self._root / path)]
@@ -114,19 +112,21 @@ class Local:
         except FileNotFoundError:
             return []
 
-    def _temporary(self, target: Path, data: bytes) -> Path:
-        """Return a synced file with `data` beside `target`, on the same filesystem therefore."""
-        self._make_directory(target.parent)
-        descriptor, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)  # 0600
+    def make_directory(self, path: str) -> None:
+        self._make_directory(self._root / path)
+
+    @contextmanager
+    def _temporary(self, path: str) -> Iterator[tuple[BinaryIO, Path]]:
+        """Give a new file beside a target, on the same filesystem therefore, until it has moved."""
+        folder = (self._root / path).parent
+        self._make_directory(folder)
+        descriptor, name = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=folder)  # 0600
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-        except BaseException:
-            os.unlink(name)
-            raise
-        return Path(name)
+                yield file, Path(name)
+        finally:
+            Path(name).unlink(missing_ok=True)
+        _sync_directory(folder)
 
     def _make_directory(self, directory: Path) -> None:
         if directory.is_dir():
@@ -158,20 +158,29 @@ class Remote:
         with self._filesystem.open_input_stream(self._inner(path)) as stream:
             return bytes(stream.read())
 
-    def write(self, path: str, data: bytes) -> None:
+    @contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
         target = self._inner(path)
-        if self._filesystem.type_name not in _WITHOUT_DIRECTORIES:
-            self._filesystem.create_dir(target.rpartition("/")[0], recursive=True)
+        self.make_directory(path.rpartition("/")[0])
         staged = f"{target}.tmp" if self._renames else target
-        with self._filesystem.open_output_stream(staged) as stream:
-            stream.write(data)
+        try:
+            with self._filesystem.open_output_stream(staged) as stream:
+                yield cast(BinaryIO, stream)
+        except BaseException:
+            self._filesystem.delete_file(staged)  # closing it has published what there was
+            raise
         if self._renames:
             self._filesystem.move(staged, target)
 
     def create(self, path: str, data: bytes) -> None:
         if self.existing([path]):
             raise FileExistsError(path)
-        self.write(path, data)
+        with self.writing(path) as file:
+            file.write(data)
+
+    def make_directory(self, path: str) -> None:
+        if self._filesystem.type_name not in _WITHOUT_DIRECTORIES:
+            self._filesystem.create_dir(self._inner(path), recursive=True)
 
     def existing(self, paths: Iterable[str]) -> list[str]:
         wanted = list(paths)
@@ -194,6 +203,11 @@ class Remote:
 
     def _inner(self, path: str) -> str:
         return f"{self._root.rstrip('/')}/{path}"
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _sync_directory(directory: Path) -> None:

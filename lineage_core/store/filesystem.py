@@ -15,7 +15,9 @@ import difflib
 import hashlib
 import re
 import uuid
+from contextlib import AbstractContextManager
 from functools import lru_cache
+from typing import BinaryIO
 from urllib.parse import quote
 
 from lineage_core import codec
@@ -62,7 +64,16 @@ class ArtifactStore:
 
     def write(self, path: str, data: bytes) -> None:
         """Make `data` the content of a file, atomically, replacing what was there."""
-        self._backend.write(_inside(path), data)
+        with self.writing(path) as file:
+            file.write(data)
+
+    def writing(self, path: str) -> AbstractContextManager[BinaryIO]:
+        """Give what a file's new content is written to; it is the content when all went well."""
+        return self._backend.writing(_inside(path))
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder, where the place has some."""
+        self._backend.make_directory(_inside(path))
 
     def exists(self, path: str) -> bool:
         """Say whether there is a file or directory."""

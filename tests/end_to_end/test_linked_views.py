@@ -72,7 +72,7 @@ class World:
 @pytest.fixture(scope="module")
 def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     made = World(spark, tmp_path_factory.mktemp("linked"))
-    made.store.index(made.run)
+    made.store.index(run=made.run)
     yield made
     made.store.catalog.close()
 
@@ -165,7 +165,7 @@ def test_views_have_to_fit_together(spark: SparkSession, tmp_path: Path) -> None
     assert f"row-lineage index {a}" in caught.value.hint
     runs = [a, write("b", "b", other), write("c", "c", one, other), write("d", "d", one, other)]
     for run in runs:
-        store.index(run)
+        store.index(run=run)
     views = {name: str(tmp_path / name) for name in "abcd"}
     with pytest.raises(lc.UnsupportedError, match="no source in common"):
         store.crossfilter([views["a"], views["b"]])
@@ -186,12 +186,12 @@ def test_views_have_to_fit_together(spark: SparkSession, tmp_path: Path) -> None
         store.crossfilter([views["a"]], runs={"b": a})
 
     spark.range(4).selectExpr("id", "id % 2 as k").write.mode("append").parquet(one)
-    store.index(write("e", "e", one))
+    store.index(run=write("e", "e", one))
     with pytest.raises(lc.UnsupportedError, match="different states") as states:
         store.crossfilter([views["a"], str(tmp_path / "e")])
     assert "/a (run" in str(states.value) and "/e (run" in str(states.value)
 
-    store.index(write("a", "a", one, mode="append"))
+    store.index(run=write("a", "a", one, mode="append"))
     with pytest.raises(lc.UnsupportedError, match="2 appends"):
         store.crossfilter([views["a"]])
     shown = store.crossfilter([views["a"]], runs={views["a"]: a[:8]}).brush({})[views["a"]]
@@ -204,7 +204,7 @@ def test_equal_rows_are_told_to_share_their_lineage(spark: SparkSession, tmp_pat
     store = lc.open_store(str(tmp_path / "store"))
     with store.capture(spark, job="j") as run:
         spark.read.parquet(source).select("k").coalesce(1).write.parquet(out)
-    store.index(run.id)
+    store.index(run=run.id)
     opened = store.crossfilter([out])
     assert opened.brush({})[out].column("brushed").to_pylist() == [3] * 6
     assert opened.reasons[out] == ("rows equal in every column share what they were made of",)

@@ -164,7 +164,7 @@ class Question:
 
     def check_indexed(self) -> None:
         """Build the run's indexes, and compare what they answer."""
-        self.lake.store.index(self.run, engine="duckdb")
+        self.lake.store.index(run=self.run, engine="duckdb")
         self.check()
 
     def compare(self, what: str, source: SourceAnswer, found: Pairs, true: Pairs) -> None:

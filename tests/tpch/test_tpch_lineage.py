@@ -123,7 +123,7 @@ def test_indexes_are_the_oracles_relation(
 def _indexed(captured: Captured) -> Iterator[list[IndexEntry]]:
     """Build the indexes of a run, and take them away again: others ask about the run, too."""
     store = captured.store
-    (made,) = store.index(captured.run)
+    (made,) = store.index(run=captured.run)
     try:
         yield list(made.entries)
     finally:

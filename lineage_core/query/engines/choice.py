@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from threading import Lock
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from lineage_core.errors import MissingExtraError, NotFoundError, UnsupportedError
 from lineage_core.query.protocol import Engine
+
+if TYPE_CHECKING:
+    from lineage_core.query.engines.duckdb import DuckDBEngine
 
 T = TypeVar("T")
 
@@ -16,11 +20,16 @@ ENGINES = ("auto", "duckdb", "spark")
 
 
 class Engines:
-    """The engines of a store, each opened when first needed; safe to use from several threads."""
+    """The engines of a store, each opened when first needed; safe to use from several threads.
 
-    def __init__(self) -> None:
+    Args:
+        scratch: a folder of this machine for DuckDB to put aside in what is larger than memory.
+    """
+
+    def __init__(self, scratch: Path | None = None) -> None:
         self._lock = Lock()
-        self._duckdb: Engine | None = None
+        self._scratch = scratch
+        self._duckdb: DuckDBEngine | None = None
 
     def ask(self, name: str, question: Callable[[Engine], T]) -> T:
         """Return the answer of engine `name` to `question`.
@@ -33,18 +42,19 @@ class Engines:
         if name == "spark":
             return _ask_spark(question)
         try:
-            return question(self._open_duckdb())
+            return question(self.duckdb())
         except UnsupportedError:
             if name != "auto" or not _has_spark_session():
                 raise
         return _ask_spark(question)
 
-    def _open_duckdb(self) -> Engine:
+    def duckdb(self) -> DuckDBEngine:
+        """Return the engine that reads this machine's files."""
         with self._lock:
             if self._duckdb is None:
                 from lineage_core.query.engines.duckdb import DuckDBEngine
 
-                self._duckdb = DuckDBEngine()
+                self._duckdb = DuckDBEngine(self._scratch)
             return self._duckdb
 
 

@@ -8,23 +8,27 @@ it is lets DuckDB skip row groups; an expression over both would not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.dataset as pads
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 from sqlglot import exp
 
 from lineage_core.datasets import local_path
 from lineage_core.errors import UnsupportedError
+from lineage_core.filesystems import resolve
 from lineage_core.plan.types import is_comparable
 from lineage_core.query import sql
 from lineage_core.query.compile import Dialect, Sql, null
 from lineage_core.query.engines.duckdb_dialect import DIALECT
 from lineage_core.query.partitions import partitions
-from lineage_core.query.protocol import FILE, ROW, value
+from lineage_core.query.protocol import FILE, ROW, Given, value
+from lineage_core.query.spool import Spooled
 from lineage_core.query.types import canonical, decimal_of, sql_type
 from lineage_core.snapshot import DataFile, Snapshot
 
@@ -50,13 +54,26 @@ _WIDENS = {
 """DuckDB types of a file whose values Spark reads unchanged as the wider type of its schema."""
 
 
+_SPILLING = {"memory_limit": "2GB", "preserve_insertion_order": "false"}
+"""How results larger than memory are had: what does not fit is put aside in files."""
+
+_BATCH = 1 << 20
+"""Rows that are handed on at once."""
+
+
 class DuckDBEngine:
-    """Answers from local Parquet files; see the module."""
+    """Answers from local Parquet files; see the module.
+
+    Args:
+        scratch: a folder to put aside in what does not fit into 2 GB; without it, memory is what
+            DuckDB takes.
+    """
 
     dialect: Dialect = DIALECT
 
-    def __init__(self) -> None:
-        self._database = duckdb.connect(config=dict(_SETTINGS))
+    def __init__(self, scratch: Path | None = None) -> None:
+        spilling = _SPILLING | {"temp_directory": str(scratch)} if scratch is not None else {}
+        self._database = duckdb.connect(config=dict(_SETTINGS | spilling))
         self._database.execute("SET GLOBAL TimeZone = 'UTC'")
         self._types = lru_cache(maxsize=256)(self._read_types)
         self._nullable = lru_cache(maxsize=256)(_may_hold_nulls)
@@ -78,8 +95,7 @@ class DuckDBEngine:
             for column in columns
         ]
         aliased: list[Sql] = [
-            sql.as_(expr, value(column))
-            for expr, column in zip(selected, columns, strict=True)
+            sql.as_(expr, value(column)) for expr, column in zip(selected, columns, strict=True)
         ]
         if rids:
             index = exp.Cast(this=_column("x", "file_index"), to=sql_type("long"))
@@ -101,11 +117,31 @@ class DuckDBEngine:
             return False
         return snapshot.columns[column].name not in self._nullable(snapshot)
 
-    def run(self, query: exp.Query, tables: Mapping[str, pa.Table]) -> pa.Table:
+    def run(self, query: exp.Query, tables: Mapping[str, Given]) -> pa.Table:
         with self._database.cursor() as cursor:
-            for name, table in tables.items():
-                cursor.register(name, table)
-            return _run(cursor, query)
+            try:
+                return _rows(cursor, query, tables).to_arrow_table()
+            except duckdb.Error as error:
+                raise _refused(error) from None
+
+    def spool(self, query: exp.Query, tables: Mapping[str, Given], uri: str) -> Spooled:
+        filesystem, path = resolve(uri)
+        filesystem.create_dir(path)  # of no rows no file is written
+        with self._database.cursor() as cursor:
+            try:
+                batches = _rows(cursor, query, tables).to_arrow_reader(_BATCH)
+                pads.write_dataset(batches, path, format="ipc", filesystem=filesystem)
+            except (duckdb.Error, pa.ArrowException) as error:
+                raise _refused(error) from None
+            return Spooled(uri, "ipc", batches.schema)
+
+    def stream(self, query: exp.Query, tables: Mapping[str, Given]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of `query`, in its order, as far as they are wanted."""
+        with self._database.cursor() as cursor:
+            try:
+                yield from _rows(cursor, query, tables).to_arrow_reader(_BATCH)
+            except (duckdb.Error, pa.ArrowException) as error:
+                raise _refused(error) from None
 
     def _read_types(self, snapshot: Snapshot) -> dict[str, str]:
         """Return DuckDB's types of the files' columns, by lower-case name."""
@@ -124,15 +160,15 @@ class DuckDBEngine:
         return {name.lower(): type for name, type in zip(names, types, strict=True)}
 
 
-def _run(cursor: duckdb.DuckDBPyConnection, query: exp.Query) -> pa.Table:
-    text = query.sql("duckdb", identify=True, copy=False)
-    try:
-        return cursor.sql(text).to_arrow_table()
-    except duckdb.Error as error:
-        raise _refused(error) from None
+def _rows(
+    cursor: duckdb.DuckDBPyConnection, query: exp.Query, tables: Mapping[str, Given]
+) -> duckdb.DuckDBPyRelation:
+    for name, table in tables.items():
+        cursor.register(name, table.dataset() if isinstance(table, Spooled) else table)
+    return cursor.sql(query.sql("duckdb", identify=True, copy=False))
 
 
-def _refused(error: duckdb.Error) -> UnsupportedError:
+def _refused(error: duckdb.Error | pa.ArrowException) -> UnsupportedError:
     # Other messages than those about files quote values of the data.
     what = f": {error}" if isinstance(error, duckdb.IOException) else ""
     return UnsupportedError(

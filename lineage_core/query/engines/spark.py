@@ -8,9 +8,9 @@ and the time zone it computes in are nobody else's.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 from urllib.parse import unquote
 from uuid import uuid4
 
@@ -18,18 +18,22 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 from sqlglot import exp
 
 from lineage_core.datasets import canonical
 from lineage_core.errors import UnsupportedError
+from lineage_core.execute.saved import spark_path
 from lineage_core.query import types
 from lineage_core.query.compile import Dialect, Sql
 from lineage_core.query.engines.spark_dialect import dialect
 from lineage_core.query.partitions import partitions
-from lineage_core.query.protocol import FILE, ROW, value
+from lineage_core.query.protocol import FILE, ROW, Given, value
+from lineage_core.query.spool import Spooled
 from lineage_core.snapshot import Snapshot
+
+T = TypeVar("T")
 
 _TIME_ZONE = "spark.sql.session.timeZone"
 _PATH = "path"
@@ -87,19 +91,36 @@ class SparkEngine:
     def never_null(self, snapshot: Snapshot, column: int) -> bool:
         return False  # Spark hashes null-safe equality as well as the plain one
 
-    def run(self, query: exp.Query, tables: Mapping[str, pa.Table]) -> pa.Table:
+    def run(self, query: exp.Query, tables: Mapping[str, Given]) -> pa.Table:
+        return self._answered(query, tables, DataFrame.toArrow)
+
+    def spool(self, query: exp.Query, tables: Mapping[str, Given], uri: str) -> Spooled:
+        def write(rows: DataFrame) -> Spooled:
+            rows.write.option("compression", "uncompressed").parquet(spark_path(self._session, uri))
+            return Spooled(uri, "parquet", to_arrow_schema(rows.schema))
+
+        return self._answered(query, tables, write)
+
+    def _answered(
+        self, query: exp.Query, tables: Mapping[str, Given], take: Callable[[DataFrame], T]
+    ) -> T:
         for name, table in tables.items():
-            # Unless told, Spark takes timestamps without a zone for some of its session's zone.
-            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
-            self._session.createDataFrame(table, schema).createOrReplaceTempView(name)
+            self._given(table).createOrReplaceTempView(name)
         try:
-            return self._session.sql(query.sql("spark", identify=True, copy=False)).toArrow()
+            return take(self._session.sql(query.sql("spark", identify=True, copy=False)))
         except PySparkException as error:
             # Its text may quote values of the data.
             kind = error.getCondition() or type(error).__name__
             raise UnsupportedError(
                 f"Spark cannot answer this ({kind})", hint="the Spark log has the details"
             ) from None
+
+    def _given(self, table: Given) -> DataFrame:
+        if isinstance(table, Spooled):
+            return self._session.read.parquet(spark_path(self._session, table.uri))
+        # Unless told, Spark takes timestamps without a zone for some of its session's zone.
+        schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+        return self._session.createDataFrame(table, schema)
 
     def _relation(
         self, snapshot: Snapshot, columns: list[int], *, file: bool, row: bool

@@ -12,6 +12,8 @@ from row_lineage_provider.settings import DEFAULT_CONN_ID
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from lineage_core.query.indexing import Building
+
 
 class BuildLineageIndexOperator(BaseOperator):
     """Builds the rid indexes of what a captured run wrote; questions about it use them afterwards.
@@ -54,14 +56,21 @@ class BuildLineageIndexOperator(BaseOperator):
         from row_lineage_provider.hooks.row_lineage import RowLineageHook
 
         store = RowLineageHook(self.row_lineage_conn_id, store=self.store).get_store()
-        made = store.index(self.run, engine=self.engine, progress=self.log.info)
+        made = store.index(run=self.run, engine=self.engine, progress=self._log)
         return [
             {
                 "output": record.dataset,
                 "source": entry.dataset,
                 "pairs": entry.pairs,
-                "bytes": entry.backward.size + entry.forward.size,
+                "bytes": entry.size,
             }
             for record in made
             for entry in record.entries
         ]
+
+    def _log(self, state: Building) -> None:
+        """Log the beginning of each source, and those that get no index."""
+        if state.left_out:
+            self.log.warning("%s is left out: %s", state.source, state.left_out)
+        elif not state.total:
+            self.log.info("indexing %s by rows of %s", state.output, state.source)
