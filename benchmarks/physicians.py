@@ -31,7 +31,7 @@ def generate(folder: Path, rows: int) -> None:
     zip_ = (draw.random(rows) ** 2 * _ZIPS).astype(np.int64)
     name = (draw.random(rows) ** 3 * _NAMES).astype(np.int64)
     codes = {
-        "PAC_ID": npi * 7 + 42_000_000,
+        "PAC_ID": npi * 7919 + 42_000_000,
         "City": zip_ * _CITIES // _ZIPS,
         "State": zip_ * _STATES // _ZIPS,
         "CCN1": name * 31 % _HOSPITALS,
@@ -40,7 +40,7 @@ def generate(folder: Path, rows: int) -> None:
         wrong = draw.random(rows) < share
         codes[column][wrong] += draw.integers(1, 4, int(wrong.sum()))
     columns = {
-        "NPI": pa.array(npi + 1_003_000_000),
+        "NPI": pa.array(npi * 911 + 1_003_000_000),
         "PAC_ID": pa.array(codes["PAC_ID"]),
         "Zip": _texts(zip_, "{:05}"),
         "City": _texts(codes["City"], "CITY OF {}"),

@@ -7,18 +7,24 @@ of its rows, and is violated if another of its rows differs. Nothing is sorted b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage_core.profile.encoding import encoded
+from lineage_core.profile.encoding import Encoded, encoded
 from lineage_core.profile.notation import Dependency
 from lineage_core.profile.table import Numbers, Table
 from lineage_core.profile.violations import Violations, violations
+
+_AT_ONCE = 4
+"""Columns that are read at the same time; each takes memory for its values until it is encoded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +53,15 @@ class Attributes:
         self._single: dict[int, Attribute] = {}
         self._values: dict[int, pa.Array] = {}
         self._several: dict[tuple[int, ...], Attribute] = {}
+
+    def read(self, columns: Iterable[int]) -> None:
+        """Read some columns, as many at once as there are processors, four at most."""
+        new = sorted(set(columns) - self._single.keys())
+        with ThreadPoolExecutor(min(os.cpu_count() or 1, _AT_ONCE)) as pool:
+            for column, found in zip(
+                new, pool.map(partial(encoded, self._table), new), strict=True
+            ):
+                self._keep(column, found)
 
     def check(
         self, dependency: Dependency, determinant: Sequence[int], dependent: Sequence[int]
@@ -85,13 +100,14 @@ class Attributes:
         return self._several[key]
 
     def _column(self, column: int) -> Attribute:
-        if column not in self._single:
-            found = encoded(self._table, column)
-            nulls = found.values.is_null().to_numpy(zero_copy_only=False)
-            known = ~nulls[found.codes] if nulls.any() else None
-            self._single[column] = Attribute(found.codes, len(found.values), known)
-            self._values[column] = found.values
+        self.read([column])
         return self._single[column]
+
+    def _keep(self, column: int, found: Encoded) -> None:
+        nulls = found.values.is_null().to_numpy(zero_copy_only=False)
+        known = ~nulls[found.codes] if nulls.any() else None
+        self._single[column] = Attribute(found.codes, len(found.values), known)
+        self._values[column] = found.values
 
 
 def _together(one: Attribute, other: Attribute) -> Attribute:
@@ -104,15 +120,13 @@ def _together(one: Attribute, other: Attribute) -> Attribute:
 
 def _violating(left: Attribute, right: Attribute) -> Numbers:
     """Return the numbers of all rows whose value of `left` has several of `right`."""
-    some = np.zeros(left.size, dtype=np.int64)
-    if right.known is None:
-        some[left.codes] = right.codes  # whichever is last
-        differs = some[left.codes] != right.codes
-    else:
-        some[left.codes[right.known]] = right.codes[right.known]
-        differs = (some[left.codes] != right.codes) & right.known
+    codes, others = left.codes, right.codes
+    if right.known is not None:
+        codes, others = codes[right.known], others[right.known]
+    some = np.empty(left.size, dtype=others.dtype)
+    some[codes] = others  # whichever is last
     violated = np.zeros(left.size, dtype=bool)
-    violated[left.codes[differs]] = True
+    violated[codes[some[codes] != others]] = True
     return np.flatnonzero(violated[left.codes])
 
 

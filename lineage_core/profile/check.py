@@ -56,6 +56,8 @@ def check(
     found = table(dataset, engines, engine)
     bound = [(each, *_positions(found.snapshot, each)) for each in read]
     attributes = Attributes(found)
+    if method == "ug":
+        attributes.read(column for _, *sides in bound for side in sides for column in side)
     made = []
     for dependency, left, right in bound:
         progress(str(dependency))
