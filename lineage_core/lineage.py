@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -411,8 +411,8 @@ class LineageStore:
         if strange or not views or len(set(views)) < len(views):
             what = f"{strange[0]!r} of runs is none of them" if strange else "none, or one twice"
             raise UnsupportedError(f"views: {what}", hint="name each view once, in views")
-        reader = Reader(self._engines, check_engine(engine))
-        written = [self._written(view, named.get(view), reader) for view in views]
+        reader = partial(Reader, self._engines, check_engine(engine))
+        written = [self._written(view, named.get(view), reader()) for view in views]
         common = None if source is None else self.catalog.dataset(source)
         return crossfilter(written, common, measures, reader, progress)
 

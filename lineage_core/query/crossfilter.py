@@ -68,7 +68,8 @@ class Crossfilter:
     """Views of one source, to be brushed; made by `LineageStore.crossfilter`.
 
     It is of the views and the source as they were when they were written: nothing is read after it
-    was opened but what conditions are about. Safe to use from several threads.
+    was opened but what conditions are about, which has to be what it was. Safe to use from several
+    threads.
 
     Attributes:
         source: the snapshot that all views were made from.
@@ -79,11 +80,11 @@ class Crossfilter:
         views: Sequence[Written],
         source: Snapshot,
         measures: Sequence[str],
-        reader: Reader,
+        reader: Callable[[], Reader],
         progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.source = source
-        self._reader = reader
+        self._reader = reader  # a new one for each question: a reader verifies a snapshot once
         self._numbering = numbering(views, source)
         self._views: dict[str, _View] = {}
         for written in views:
@@ -127,6 +128,7 @@ class Crossfilter:
         Raises:
             NotFoundError: there is no such view, or a rid is none of its rows.
             PredicateError: a condition is not valid for its view.
+            ChangedError: a view with a condition is not what it was.
         """
         made = [self._brush(name, chosen) for name, chosen in brushes.items()]
         met: dict[frozenset[str], Rows | None] = {}
@@ -142,7 +144,7 @@ class Crossfilter:
 
     def _opened(self, written: Written) -> _View:
         columns = tuple(range(len(written.snapshot.columns)))
-        table = self._reader.rows(Path(written.relations, (0,), EVERYTHING), columns, rids=True)
+        table = self._reader().rows(Path(written.relations, (0,), EVERYTHING), columns, rids=True)
         rids = table.column(0).combine_chunks()
         found = unpack(written, self.source, rids, self._numbering)
         # By position: a column of the view may be called like that of rids.
@@ -158,7 +160,7 @@ class Crossfilter:
             raise UnsupportedError(f"one of {', '.join(own)} is given twice as a measure")
         step = view.from_source(self.source)[0]
         path = Path(view.relations, (step,), EVERYTHING)
-        table = self._reader.rows(path, columns, rids=True)
+        table = self._reader().rows(path, columns, rids=True)
         rids = table.column(0).to_numpy()
         known = self._numbering.has(rids)
         numbers = self._numbering.numbers(rids[known])
@@ -200,7 +202,7 @@ class Crossfilter:
     def _selected(self, view: _View, where: str) -> Numbers:
         """Return the bars for which a condition holds."""
         selection = Where(parse_where(where, view.written.snapshot))
-        rids = self._reader.rids(Path(view.written.relations, (0,), selection))
+        rids = self._reader().rids(Path(view.written.relations, (0,), selection))
         found: Numbers = np.searchsorted(view.rids, rids.to_numpy())
         return found
 
@@ -224,7 +226,7 @@ def crossfilter(
     views: Sequence[Written],
     source: str | None,
     measures: Sequence[str],
-    reader: Reader,
+    reader: Callable[[], Reader],
     progress: Callable[[str], None] = lambda _: None,
 ) -> Crossfilter:
     """Return the crossfilter of some views.
@@ -233,7 +235,7 @@ def crossfilter(
         views: outputs of captured runs, at least one.
         source: name of the dataset that they have in common; None where there is only one.
         measures: columns of it that are added up.
-        reader: reads the views, and the measures.
+        reader: makes what reads the views, and the measures.
         progress: is told which dataset is unpacked next.
 
     Raises:

@@ -73,7 +73,7 @@ class World:
         return Written(name, "run", Relations(program, snapshots, ordinals), edges)
 
     def open(self, *measures: str) -> Crossfilter:
-        return crossfilter(self.written, None, measures, Reader(ENGINES, "duckdb"))
+        return crossfilter(self.written, None, measures, new_reader)
 
     def expected(self, chosen: Mapping[str, set[int]]) -> dict[str, list[dict[str, Any]]]:
         """Return what each view shows, by loops over all pairs."""
@@ -98,6 +98,10 @@ class World:
                 lines.append(line)
             shown[written.name] = lines
         return shown
+
+
+def new_reader() -> Reader:
+    return Reader(ENGINES, "duckdb")
 
 
 def edge(
@@ -251,13 +255,12 @@ def test_long_decimals_are_refused_unless_they_are_short(lake: Any) -> None:
         snapshots = {0: step.snapshot, 1: source.snapshot}
         edges = {1: edge(step.snapshot, source.snapshot, 1, [(0, 0), (0, 1)])}
         view = replace(step, relations=replace(step.relations, snapshots=snapshots), edges=edges)
-        reader = Reader(ENGINES, "duckdb")
         if number:
-            told = crossfilter([view], None, ["x"], reader).brush({})
+            told = crossfilter([view], None, ["x"], new_reader).brush({})
             assert told["v0"].column("brushed_x").to_pylist() == [Decimal("1.5")]
             continue
         with pytest.raises(lc.UnsupportedError, match="may not fit"):
-            crossfilter([view], None, ["x"], reader)
+            crossfilter([view], None, ["x"], new_reader)
 
 
 def test_what_is_asked_wrongly_is_named(world: World, lake: Any) -> None:
@@ -286,11 +289,10 @@ def test_columns_that_cannot_be_added_up_or_told_apart_are_refused(lake: Any) ->
     relations = Relations(LineageProgram(steps), {0: brushed.snapshot, 1: words.snapshot}, ({}, {}))
     edges = {1: edge(brushed.snapshot, words.snapshot, 1, [(0, 0)])}
     view = Written("brushed", "run", relations, edges)
-    reader = Reader(ENGINES, "duckdb")
     with pytest.raises(lc.UnsupportedError, match="only numbers"):
-        crossfilter([view], None, ["w"], reader)
+        crossfilter([view], None, ["w"], new_reader)
     with pytest.raises(lc.UnsupportedError, match="a column 'brushed'"):
-        crossfilter([view], None, [], reader)
+        crossfilter([view], None, [], new_reader)
 
 
 def test_a_superset_says_so(world: World) -> None:
@@ -311,3 +313,11 @@ def test_an_index_of_other_rows_is_noticed(world: World) -> None:
     world.written[0] = replace(view, edges={1: foreign})
     with pytest.raises(lc.CorruptError, match="of other rows"):
         world.open()
+
+
+def test_a_condition_is_not_asked_of_a_view_that_has_changed(world: World, lake: Any) -> None:
+    opened = world.open()
+    lake.write("v0", {"b": "long"}, [[(2,), (1,)], [(0,)]])
+    assert opened.brush({"v0": [0]})["v1"].column("brushed").to_pylist() == [2, 2]
+    with pytest.raises(lc.ChangedError, match="v0"):
+        opened.brush({"v0": "b = 0"})
