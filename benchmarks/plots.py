@@ -12,6 +12,7 @@ import matplotlib
 matplotlib.use("Agg")  # there is no screen
 
 from matplotlib import pyplot
+from matplotlib.ticker import NullFormatter
 
 _WAYS = {"ug": "UG", "cd": "CD", "sql": "plain SQL"}
 
@@ -32,6 +33,7 @@ def latencies(found: Mapping[str, Any], limit: float, path: Path) -> None:
             )
         axis.axhline(limit * 1e3, linestyle="--", color="grey", label="150 ms")
         axis.set(yscale="log", xscale="log", title=view, xlabel="bar, by time")
+        axis.xaxis.set_minor_formatter(NullFormatter())  # few bars would have a label each
     axes[0].set_ylabel("ms")
     axes[-1].legend(fontsize="x-small")
     _save(figure, path)
