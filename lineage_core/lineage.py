@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property, partial
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from lineage_core.plan.program import LineageProgram
     from lineage_core.profile import Violations
     from lineage_core.query.answer import Answer
+    from lineage_core.query.consuming.call import Asked
+    from lineage_core.query.consuming.result import Result
     from lineage_core.query.crossfilter import Crossfilter
     from lineage_core.query.edges import Indexes
     from lineage_core.query.engines.choice import Engines
@@ -33,9 +36,12 @@ if TYPE_CHECKING:
     from lineage_core.query.strategy import Programs
     from lineage_core.query.views import Written
     from lineage_core.query.walk import Walk
+    from lineage_core.store.carried import Carried
     from lineage_core.store.manifest import OutputRecord, RunRecord
 
 _CATALOG = "catalog.db"
+
+_logger = logging.getLogger(__name__)
 
 
 def open_store(url: str = "lineage/", catalog: str | None = None) -> LineageStore:
@@ -80,6 +86,7 @@ class LineageStore:
         run_id: str | None = None,
         tags: Mapping[str, str] | None = None,
         materialize: str = "auto",
+        index: bool = False,
     ) -> Capture:
         """Return a context in which every DataFrame write of `spark` is captured as one run.
 
@@ -89,6 +96,9 @@ class LineageStore:
             run_id: a UUID; made up if not given.
             tags: facts to find the run by later.
             materialize: when intermediates are saved: `auto`, `inject`, `defer` or `never`.
+            index: whether rid indexes are built of each write, in the same run: the rids of the
+                sources ride along with the rows where the plan can carry them; elsewhere, they
+                are computed by the program after the write, as by `index()`.
         """
         from lineage_core.capture.session import Capture
 
@@ -100,7 +110,29 @@ class LineageStore:
             run_id=run_id,
             tags=tags,
             materialize=materialize,
+            index=self._index_written if index else None,
         )
+
+    def _index_written(
+        self, run_id: str, number: int, output: OutputRecord, carried: Carried | None
+    ) -> None:
+        """Build the indexes of a write of a run that goes on."""
+        from lineage_core.query.indexing import build
+        from lineage_core.query.strategy import Strategy
+
+        def relate(count: Callable[[Computed], int]) -> Relations:
+            return self._programs.relations(output, Strategy.AUTO, count)
+
+        if output.snapshot is None or not output.snapshot.has_rids:
+            return
+        place = (self.artifacts, run_id, number)
+        if carried is not None:
+            try:
+                build(*place, relate, "auto", carried=(carried, output))
+                return
+            except UnsupportedError as error:
+                _logger.info("rids that rode along are of no use: %s", error.what)
+        build(*place, relate, "auto")
 
     def backfill(
         self,
@@ -251,6 +283,39 @@ class LineageStore:
 
         found = walk.forward(refs, select, hops, also)
         return Answer(self.catalog.dataset(dataset), Direction.FORWARD, found)
+
+    def query(
+        self,
+        sql: str,
+        parameters: Mapping[str, Any] | Sequence[Any] = (),
+        *,
+        engine: str = "auto",
+    ) -> Result:
+        """Return what a SELECT over the rows of lineage answers gives, evaluated by DuckDB.
+
+        Its relations are `backward('output', 'source', where => '...')` and `forward('source',
+        'output', ...)`: the rows of the source, or output, in the lineage of the selected rows.
+
+        Args:
+            sql: the query.
+            parameters: values of `$name` by name, or of `$1` and `?` in order.
+            engine: evaluates the lineage questions: `auto`, `duckdb` or `spark`.
+
+        Raises:
+            PredicateError: the query is not one SELECT, reads or calls something else, or does not
+                fit the columns.
+            NotFoundError: a dataset is none of a captured run's.
+            ChangedError: a file that the rows depend on is not what it was.
+        """
+        from lineage_core.index.record import Direction
+        from lineage_core.query.consuming.evaluate import evaluate
+        from lineage_core.query.consuming.text import parse
+
+        def ask(asked: Asked) -> Answer:
+            way = self.backward if asked.direction is Direction.BACKWARD else self.forward
+            return way(asked.dataset, engine=engine, **asked.arguments)
+
+        return evaluate(parse(sql), parameters, ask)
 
     def runs(
         self,

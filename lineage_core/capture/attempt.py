@@ -25,6 +25,7 @@ from lineage_core.execute import choose, saved
 from lineage_core.execute.jvm import error_kind, text
 from lineage_core.plan.relation import Plan
 from lineage_core.snapshot import ColumnType, Snapshot
+from lineage_core.store.carried import Carried
 from lineage_core.store.manifest import Materialize, OutputRecord, Timing
 
 T = TypeVar("T")
@@ -59,6 +60,12 @@ class Attempt:
         can_inject: whether the write can be given other rows to write.
         observed: gives the bytes that intermediates took when a dataset was last written by the
             same plan, by place.
+        carries: whether the rids of the sources' rows are to ride along with the written rows.
+
+    Attributes:
+        record: tells of the write, once it has run.
+        carried: the written rows with the rids that rode along, for an index; None if they could
+            not.
     """
 
     spark: SparkSession
@@ -67,6 +74,7 @@ class Attempt:
     command: Callable[[], Any]
     can_inject: bool
     observed: Callable[[str, Plan], Mapping[int, int]]
+    carries: bool = False
     record: OutputRecord | None = None
     _write: Write | None = None
     _before: outputs.Folder = outputs.NOTHING
@@ -91,6 +99,10 @@ class Attempt:
             raise
         self._finish()
         return result
+
+    @property
+    def carried(self) -> Carried | None:
+        return self._facts.saving.carried if self._facts is not None else None
 
     def _call(self, call: Callable[[Any], T], rows: Any) -> T:
         with self._timed("write"):
@@ -159,6 +171,7 @@ class Attempt:
                 self.wish,
                 self._may_inject(write),
                 self.observed,
+                self.carries,
             )
         types = sources.column_types(write.query.schema())
         columns = tuple(

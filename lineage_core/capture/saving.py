@@ -7,7 +7,7 @@ out, and the program inferred anew without it, until all that the program wants 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lineage_core.capture.catalyst import CapturedPlan
-from lineage_core.execute import choose, defer, inject, saved
+from lineage_core.execute import carry, choose, defer, inject, saved
 from lineage_core.execute.jvm import error_kind, preorder
 from lineage_core.execute.sizes import sizes
 from lineage_core.execute.tree import Tree
@@ -26,6 +26,7 @@ from lineage_core.plan.relation import Plan
 from lineage_core.plan.repeat import unrepeatable
 from lineage_core.plan.ties import decidable
 from lineage_core.plan.traverse import nodes
+from lineage_core.store.carried import Carried
 from lineage_core.store.manifest import Artifact, Materialize
 
 _WAYS: Mapping[Materialize, tuple[StepKind, ...]] = {
@@ -52,6 +53,12 @@ class Saving:
         injects: whether they can be saved in the write's own job.
         observed: gives the bytes that intermediates took when the dataset was last written by the
             same plan, by place.
+        carries: whether the rids of the sources' rows are to ride along with the written rows.
+
+    Attributes:
+        program: the lineage program.
+        artifacts: what of it is saved.
+        carried: the written rows with the rids that rode along; None if they could not.
     """
 
     spark: SparkSession
@@ -61,6 +68,8 @@ class Saving:
     wish: Materialize
     injects: bool
     observed: Callable[[str, Plan], Mapping[int, int]]
+    carries: bool = False
+    carried: Carried | None = field(default=None, init=False)
     program: LineageProgram = field(init=False)
     artifacts: list[Artifact] = field(default_factory=list, init=False)
     _waiting: list[int] = field(default_factory=list, init=False)
@@ -79,13 +88,32 @@ class Saving:
         chosen = self._choose()
         now = [step for step, how in chosen.items() if how is Materialize.INJECT]
         self._waiting = [step for step in chosen if step not in now]
-        if not now:
-            return None
         steps = {number: self.program.steps[number] for number in now}
+        files = self._carrying({self.program.steps[number].at for number in chosen})
+        rids = len(self.program.steps)  # of no step of the program
+        if files:
+            steps[rids] = carry.step(self.captured.plan, files)
+        if not steps:
+            return None
         java, plan = self.captured.java, self.captured.plan
         rest, artifacts = inject.inject(self.spark, java, plan, steps, self.place)
-        self.artifacts.extend(artifacts)
+        for artifact in artifacts:
+            if artifact.step == rids:
+                self.carried = Carried(artifact, carry.told(plan), files)
+            else:
+                self.artifacts.append(artifact)
         return saved.dataset(self.spark, rest)
+
+    def _carrying(self, cut: Set[int]) -> Mapping[int, Mapping[int, str]]:
+        """Return the scans whose rids can be carried to the written rows, and their files' codes.
+
+        Args:
+            cut: the places whose rows are saved anyway.
+        """
+        if not self.carries or 0 in cut or not self._can_split(0):
+            return {}
+        formats = {n: source.format for n, source in enumerate(self.captured.sources)}
+        return carry.files(self._tree, self.program, formats)
 
     def undo(self) -> None:
         """Forget an injection; what can be saved after the write will be."""
@@ -116,6 +144,7 @@ class Saving:
         """Forget and remove all that was saved."""
         self.artifacts.clear()
         self._waiting.clear()
+        self.carried = None
         try:
             self.place.remove()
         except Exception as error:
@@ -144,6 +173,7 @@ class Saving:
 
     def _again(self) -> None:
         """Infer the program again after less can be saved than was thought; keep what is saved."""
+        self.carried = None
         kept = {self.program.steps[a.step].at: a for a in self.artifacts}
         self._kept = frozenset(kept)
         while True:

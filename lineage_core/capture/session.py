@@ -20,12 +20,16 @@ from lineage_core.capture.history import observed_sizes
 from lineage_core.capture.watch import Watch
 from lineage_core.capture.writes import UNKNOWN
 from lineage_core.catalog import Catalog
+from lineage_core.execute.jvm import error_kind
 from lineage_core.execute.saved import Place
 from lineage_core.snapshot import Snapshot
+from lineage_core.store.carried import Carried
 from lineage_core.store.filesystem import ArtifactStore
 from lineage_core.store.manifest import Materialize, OutputRecord, RunRecord, RunState
 
 T = TypeVar("T")
+
+BuildIndex = Callable[[str, int, OutputRecord, Carried | None], object]
 
 _logger = logging.getLogger(__name__)
 
@@ -50,6 +54,8 @@ class Capture:
         run_id: a UUID; a new one by default.
         tags: facts to keep with the run.
         materialize: when intermediates are saved.
+        index: builds the indexes of what was written, given the run, the write's number and record,
+            and what rode along with its rows; without it none are built.
 
     Attributes:
         id: the run's id.
@@ -66,6 +72,7 @@ class Capture:
         run_id: str | None = None,
         tags: Mapping[str, str] | None = None,
         materialize: Materialize | str = Materialize.AUTO,
+        index: BuildIndex | None = None,
     ) -> None:
         self.id = run_id or str(uuid.uuid4())
         self.spark = spark
@@ -75,6 +82,7 @@ class Capture:
         self._job = job
         self._tags = tuple(sorted((tags or {}).items()))
         self._wish = Materialize(materialize)
+        self._index = index
         self._attempts: list[Attempt | _Noted] = []
         self._lock = Lock()
         self._started = ""
@@ -138,9 +146,33 @@ class Capture:
         with self._lock:
             place = Place(self._artifacts, self.id, len(self._attempts))
             observed = partial(observed_sizes, self._catalog, self._artifacts)
-            attempt = Attempt(self.spark, place, self._wish, command, can_inject, observed)
+            attempt = Attempt(
+                self.spark,
+                place,
+                self._wish,
+                command,
+                can_inject,
+                observed,
+                carries=self._index is not None,
+            )
             self._attempts.append(attempt)
-        return attempt.run(call)
+        result = attempt.run(call)
+        if self._index is not None:
+            self._build(self._index, attempt)
+        return result
+
+    def _build(self, index: BuildIndex, attempt: Attempt) -> None:
+        """Build the indexes of a write; without them, its program answers."""
+        written, carried = attempt.record, attempt.carried
+        try:
+            if written is not None and written.program is not None and written.snapshot is not None:
+                index(self.id, attempt.place.output, written, carried)
+        except Exception as error:
+            _logger.warning("what was written is not indexed: %s", error_kind(error))
+            _logger.debug("", exc_info=error)
+        finally:
+            if carried is not None:
+                self._artifacts.remove(attempt.place.folder(0))
 
     def watch(self, call: Callable[[], T], why: str) -> T:
         """Run statements that cannot be met before, and note what they wrote; called by the hooks.

@@ -22,6 +22,7 @@ from lineage_core.cli.health import doctor
 from lineage_core.cli.history import catalog, runs, show
 from lineage_core.cli.indexes import index
 from lineage_core.cli.plans import explain
+from lineage_core.cli.query import query
 from lineage_core.cli.settings import Settings
 from lineage_core.errors import LineageError
 
@@ -51,7 +52,7 @@ def cli(context: click.Context, store: str, catalog: str | None, debug: bool) ->
 
 _COMMANDS = (
     *(run, backfill, index, runs, show, explain),
-    *(backward, forward, crossfilter, dependencies),
+    *(backward, forward, query, crossfilter, dependencies),
     *(doctor, catalog),
 )
 

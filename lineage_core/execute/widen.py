@@ -2,7 +2,8 @@
 
 Nothing of an existing tree changes: what is widened is a new tree over shared sub-trees, operator
 by operator in its old place. A column that is handed on gets an attribute of its own where it was
-dropped, for the old one may stand for something else further up, or come from two inputs.
+dropped, for the old one may stand for something else further up, or come from two inputs. Rids are
+columns too: scans of files offer them, and aggregates gather those of each group (`rids`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from lineage_core.execute.jvm import (
     seq,
     some,
 )
+from lineage_core.execute.rids import coded_rid, gathered
 from lineage_core.execute.tree import Tree
+from lineage_core.plan.relation import is_rid, rid_id
 
 _HANDS_ON = frozenset(
     {
@@ -89,6 +92,8 @@ class Widener:
             new = missing - self.asked[at]
             if new:
                 self.asked[at] |= new
+                if self.tree.names[at] == "Aggregate":
+                    new = set(filter(is_rid, new))  # of other columns a group has no one value
                 stack.extend((below, new) for below in self._handed_on(at))
 
     def build(self, root: int, replace: Replace = lambda _, wide: wide) -> Wide:
@@ -142,7 +147,7 @@ class Widener:
         if name == "Join":
             left_only = _join_type(self.tree.nodes[place]) in _LEFT_ONLY
             return inputs[:1] if left_only else inputs
-        if name in _HANDS_ON or name in ("Project", "Expand", "Generate", "Union"):
+        if name in _HANDS_ON or name in ("Aggregate", "Project", "Expand", "Generate", "Union"):
             return inputs
         return []
 
@@ -185,18 +190,35 @@ def _project(widener: Widener, _: int, node: Any, inputs: list[dict[int, Any]]) 
     return Wide(project(spark, columns, node.child()), _attributes(added))
 
 
-def _aggregate(widener: Widener, place: int, node: Any, _: list[dict[int, Any]]) -> Wide:
+def _aggregate(
+    widener: Widener, place: int, node: Any, inputs: list[dict[int, Any]]
+) -> Wide:
     spark, keys = widener.tree.spark, items(node.groupingExpressions())
     positions = widener.tree.keys.get(place, {})
     added = {
         id: renamed(spark, keys[positions[id]], keys[positions[id]].name())
         for id in sorted(widener.asked[place] & positions.keys())
     }
+    added |= {
+        id: renamed(spark, gathered(spark, rids), rids.name())
+        for id, rids in inputs[0].items()
+        if is_rid(id)
+    }
     columns = items(node.aggregateExpressions()) + list(added.values())
     wide = java_class(spark, f"{LOGICAL}.Aggregate")(
         node.groupingExpressions(), seq(spark, columns), node.child(), node.hint()
     )
     return Wide(wide, _attributes(added))
+
+
+def _relation(widener: Widener, place: int, node: Any, _: list[dict[int, Any]]) -> Wide:
+    spark, id = widener.tree.spark, rid_id(place)
+    rid = coded_rid(spark, node) if id in widener.asked[place] else None
+    if rid is None:
+        return Wide(node, {})
+    added = {id: renamed(spark, rid, "rid")}
+    columns = items(node.output()) + list(added.values())
+    return Wide(project(spark, columns, node.withMetadataColumns()), _attributes(added))
 
 
 def _union(widener: Widener, place: int, node: Any, inputs: list[dict[int, Any]]) -> Wide:
@@ -245,6 +267,7 @@ _RULES: dict[str, Rule] = {
     "Union": _union,
     "Expand": _expand,
     "Generate": _generate,
+    "LogicalRelation": _relation,
 }
 """How operators are widened that do not hand on all they are given."""
 

@@ -262,7 +262,12 @@ _RID_IDS = -1_000_000
 
 def rid_field(scan: Scan) -> Field:
     """Return the column of a scan that holds the rids of its rows; it is a key (DESIGN 4.2)."""
-    return Field(_RID_IDS - scan.at, "rid", "long")
+    return Field(rid_id(scan.at), "rid", "long")
+
+
+def rid_id(at: int) -> int:
+    """Return the column id of the rids of the scan at a place."""
+    return _RID_IDS - at
 
 
 def is_rid(id: int) -> bool:

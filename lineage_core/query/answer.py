@@ -22,7 +22,7 @@ from lineage_core.errors import AmbiguousError, NotFoundError, UncapturedError, 
 from lineage_core.index.record import Direction
 from lineage_core.query.chain import Path
 from lineage_core.query.columns import close_matches, find_column
-from lineage_core.query.evaluate import IN_RID, OUT_RID
+from lineage_core.query.evaluate import IN_RID, OUT_RID, Question
 from lineage_core.query.pairing import carried_pairs, compose, in_files, sorted_pairs
 from lineage_core.query.reader import Reader, need_rids
 from lineage_core.query.roles import UsedColumn, used_columns
@@ -177,11 +177,25 @@ class SourceAnswer:
                 need_rids(self.snapshot)
             part = self._only_part() if occurrence is None else self.parts[occurrence]
             return self._reader.rows(part.path, tuple(numbers), rids=False)
-        rids = self.rids(occurrence)
-        path = self.parts[0].path
-        rows = Path(path.relations, path.steps[-1:], Rids(rids))
+        rows = self._by_rid(self.rids(occurrence))
         table = self._reader.rows(rows, tuple(numbers), rids=True)
         return table if with_rid else table.drop_columns(["rid"])
+
+    def relation(
+        self, columns: Sequence[int], *, with_rid: bool, rids: pa.Int64Array | None = None
+    ) -> Question:
+        """Return the query of the rows, to be a part of others on DuckDB: `k<i>`, and `rid`.
+
+        Args:
+            columns: positions of the columns to read.
+            with_rid: whether to have their rids, too.
+            rids: the only rows to have, a part of `rids()`; all by default.
+
+        Raises:
+            UnsupportedError: the rows have no ids, or DuckDB cannot read them as Spark does.
+        """
+        rows = self._by_rid(self.rids() if rids is None else rids)
+        return self._reader.relation(rows, tuple(columns), rids=with_rid)
 
     def pairs(self) -> pa.Table:
         """Return the pairs (`out_rid`, `in_rid`) of the rows asked about and these, sorted."""
@@ -226,6 +240,10 @@ class SourceAnswer:
             return table
         column = IN_RID if _goes_down(self.parts[0]) else OUT_RID
         return table.filter(in_files(table.column(column).combine_chunks(), self._files))
+
+    def _by_rid(self, rids: pa.Int64Array) -> Path:
+        path = self.parts[0].path
+        return Path(path.relations, path.steps[-1:], Rids(rids))
 
     def _need_parts(self) -> None:
         need_rids(self.snapshot)
@@ -281,18 +299,28 @@ class Answer:
 
     def __getitem__(self, dataset: str) -> SourceAnswer:
         """Return the answer about one dataset, by its name or the end of its name."""
-        found = [answer for answer in self._found if _is_called(answer.dataset, dataset)]
+        found = self.states(dataset)
         if len(found) == 1:
             return found[0]
-        names = sorted({display(answer.dataset) for answer in (found or self._found)})
-        if not found:
-            raise NotFoundError(
-                f"the answer has no dataset {dataset!r}", hint=close_matches(dataset, names)
-            )
+        names = sorted({display(answer.dataset) for answer in found})
         raise AmbiguousError(
             f"the answer has {len(found)} datasets called {dataset!r}: {', '.join(names)}",
             hint="look through sources or outputs; each has its own pairs()",
         )
+
+    def states(self, dataset: str) -> tuple[SourceAnswer, ...]:
+        """Return the answers about `dataset`, one for each state of it that was used.
+
+        Raises:
+            NotFoundError: the answer has no such dataset; the hint names similar ones.
+        """
+        found = tuple(answer for answer in self._found if _is_called(answer.dataset, dataset))
+        if not found:
+            names = sorted({display(answer.dataset) for answer in self._found})
+            raise NotFoundError(
+                f"the answer has no dataset {dataset!r}", hint=close_matches(dataset, names)
+            )
+        return found
 
     def pairs(self, dataset: str) -> pa.Table:
         """Return the pairs (`out_rid`, `in_rid`) of the rows asked about and those of `dataset`.

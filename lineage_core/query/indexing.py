@@ -21,16 +21,20 @@ from lineage_core.index.file import IndexWriter
 from lineage_core.index.record import Direction, IndexEntry, IndexPart, IndexRecord
 from lineage_core.index.relation import Integers, Relation, starts
 from lineage_core.query import sql
+from lineage_core.query.carried import check, pairs_of, relations_of
 from lineage_core.query.chain import Path
 from lineage_core.query.engines.choice import Engines
 from lineage_core.query.engines.duckdb import DuckDBEngine
+from lineage_core.query.evaluate import IN_RID, OUT_RID
 from lineage_core.query.protocol import Given
 from lineage_core.query.reader import Reader
 from lineage_core.query.relations import Computed, Relations
 from lineage_core.query.selection import EVERYTHING
 from lineage_core.query.spool import spool
 from lineage_core.snapshot import RID_SHIFT, Snapshot
+from lineage_core.store.carried import Carried
 from lineage_core.store.filesystem import ArtifactStore
+from lineage_core.store.manifest import OutputRecord
 
 _PAIRS = "pairs"
 
@@ -56,6 +60,9 @@ class Building:
 
 Progress = Callable[[Building], None]
 
+Relate = Callable[[Callable[[Computed], int]], Relations]
+"""Gives a lineage program, given what computes a plan of a single count."""
+
 Found = tuple[Given, str, str]
 """Pairs of rids in no order, some null or twice; and what `out_rid` and `in_rid` are called."""
 
@@ -64,9 +71,11 @@ def build(
     store: ArtifactStore,
     run_id: str,
     output: int,
-    relate: Callable[[Callable[[Computed], int]], Relations],
+    relate: Relate,
     engine: str,
-    progress: Progress,
+    progress: Progress = lambda _: None,
+    *,
+    carried: tuple[Carried, OutputRecord] | None = None,
 ) -> IndexRecord:
     """Build the indexes of a run's output, in place of older ones; return what is known of them.
 
@@ -74,9 +83,10 @@ def build(
         store: where they go.
         run_id: the run.
         output: position of the output among the run's.
-        relate: gives its lineage program, given what computes a plan of a single count.
+        relate: gives its lineage program.
         engine: evaluates it.
         progress: is told how far it is.
+        carried: what the write left for it, and its record; then the program need not be evaluated.
 
     Raises:
         UnsupportedError: the rows of the output have no ids.
@@ -95,14 +105,42 @@ def build(
                 hint="write it as Parquet",
             )
         writer = _Writer(store, f"{record.folder(base)}/{output}", target, engines.duckdb())
-        entries = tuple(_entries(relations, reader, writer, progress))
+        find = _finding(relations, reader, carried, store)
+        entries = tuple(_entries(relations, find, writer, progress))
         made = IndexRecord(record.VERSION, target.dataset, target.id, entries)
         store.write(record.path(base, output), record.dumps(made))
     return made
 
 
+def _finding(
+    relations: Relations,
+    reader: Reader,
+    carried: tuple[Carried, OutputRecord] | None,
+    store: ArtifactStore,
+) -> Callable[[int], Found]:
+    """Return what finds the pairs of the output and a source, given the source's step."""
+    program = relations.program
+
+    def evaluated(leaf: int) -> Found:
+        return reader.spooled(Path(relations, program.chain(leaf), EVERYTHING))
+
+    if carried is None:
+        return evaluated
+    left, output = carried
+    written = relations_of(left, output, store)
+    check(written, output.rows, left.artifact.rows, reader)
+
+    def decoded(leaf: int) -> Found:
+        at, source = program.steps[leaf].at, relations.snapshots[leaf]
+        if at not in left.files:
+            return evaluated(leaf)
+        return pairs_of(left, written, at, source, reader), OUT_RID, IN_RID
+
+    return decoded
+
+
 def _entries(
-    relations: Relations, reader: Reader, writer: _Writer, progress: Progress
+    relations: Relations, find: Callable[[int], Found], writer: _Writer, progress: Progress
 ) -> Iterator[IndexEntry]:
     for leaf in relations.program.sources:
         step, source = relations.program.steps[leaf], relations.snapshots[leaf]
@@ -111,8 +149,7 @@ def _entries(
             progress(replace(state, left_out="its rows have no ids"))
             continue
         progress(state)
-        found = reader.spooled(Path(relations, relations.program.chain(leaf), EVERYTHING))
-        yield writer.entry(found, source, step.at, step.source, state, progress)
+        yield writer.entry(find(leaf), source, step.at, step.source, state, progress)
 
 
 @dataclass(frozen=True, slots=True)

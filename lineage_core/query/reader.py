@@ -39,7 +39,14 @@ from lineage_core.query.pairing import ordered, sorted_pairs
 from lineage_core.query.protocol import Engine, Given, value
 from lineage_core.query.refine import link_question, of_rids, refine
 from lineage_core.query.relations import Computed, Relations
-from lineage_core.query.selection import EVERYTHING, Found, Rids, Rows, Selection
+from lineage_core.query.selection import (
+    EVERYTHING,
+    Found,
+    Rids,
+    Rows,
+    Selection,
+    has_every_row,
+)
 from lineage_core.query.spool import Spool, Spooled
 from lineage_core.query.types import arrow_type
 from lineage_core.snapshot import ColumnType, Snapshot, verify
@@ -95,6 +102,19 @@ class Reader:
         arrays = [_typed(*pair) for pair in zip(table.columns, fields, strict=True)]
         return pa.table(arrays, names=[field.name for field in fields])
 
+    def relation(self, path: Path, columns: tuple[int, ...], *, rids: bool) -> Question:
+        """Return the query of the rows of a path's one step, to be a part of others on DuckDB.
+
+        Its columns are `rid`, if asked, and `k<i>`. All files it reads are verified.
+
+        Raises:
+            UnsupportedError: DuckDB cannot read the rows exactly as Spark does.
+        """
+        self._verify(path)
+        if isinstance(path.selection, Rids) and has_every_row(path.selection.rids, path.last):
+            path = replace(path, selection=EVERYTHING)
+        return self._engines.ask("duckdb", lambda engine: reached(path, engine, columns, rids=rids))
+
     def pairs(self, path: Path) -> pa.Table:
         """Return the sorted, distinct pairs (`out_rid`, `in_rid`) between the path's ends."""
         for snapshot in (path.first, path.last):
@@ -121,8 +141,8 @@ class Reader:
 
         With it come the names of its columns that are `out_rid` and `in_rid`.
         """
-        spool, down = self._spool, path.goes_down
-        if self._is_refined(path) or spool is None:
+        down = path.goes_down
+        if self._is_refined(path):
             return self.pairs(path), OUT_RID, IN_RID
         for snapshot in (path.first, path.last):
             need_rids(snapshot)
@@ -131,8 +151,7 @@ class Reader:
         if carried is not None and isinstance(path.selection, Found):
             ends = (ORIGIN, carried)
             return path.selection.table, *(ends if down else ends[::-1])
-        made = self._put_aside(path, lambda engine: pairs(path, engine), spool)
-        return made, OUT_RID, IN_RID
+        return self.put_aside(path, lambda engine: pairs(path, engine)), OUT_RID, IN_RID
 
     def _selected(self, path: Path) -> pa.Int64Array:
         """Return the rids of the rows that a path starts from."""
@@ -253,9 +272,7 @@ class Reader:
         def question(engine: Engine) -> Question:
             return found(path, engine, origin=origin)
 
-        if self._spool is None:
-            return Found(self._ask(path, question))
-        return Found(self._put_aside(path, question, self._spool))
+        return Found((self._ask if self._spool is None else self.put_aside)(path, question))
 
     def _ask(self, path: Path, question: Callable[[Engine], Question]) -> pa.Table:
         self._verify(path)
@@ -266,9 +283,10 @@ class Reader:
 
         return self._engines.ask(self._engine, answer)
 
-    def _put_aside(
-        self, path: Path, question: Callable[[Engine], Question], spool: Spool
-    ) -> Spooled:
+    def put_aside(self, path: Path, question: Callable[[Engine], Question]) -> Spooled:
+        """Return the answer to a question about a path, spooled."""
+        assert self._spool is not None, "this reader has none"
+        spool = self._spool
         self._verify(path)
 
         def answer(engine: Engine) -> Spooled:

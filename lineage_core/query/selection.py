@@ -96,15 +96,34 @@ def rids(values: Sequence[int] | pa.Array | pa.ChunkedArray, snapshot: Snapshot)
     return Rids(distinct, given=True)
 
 
+def has_every_row(rids: pa.Int64Array, snapshot: Snapshot) -> bool:
+    """Whether the sorted, distinct `rids` are those of all rows of the snapshot's files."""
+    numbers = rids.to_numpy()
+    files = numbers >> RID_SHIFT
+    ends = np.flatnonzero(np.diff(files, append=-1))
+    last = numbers[ends] & ((1 << RID_SHIFT) - 1)
+    if int((last + 1).sum()) != len(numbers):
+        return False  # some file has a gap: no need to look at any
+    counts = dict(zip(files[ends].tolist(), (last + 1).tolist(), strict=True))
+    return all(
+        _row_count(file.path) == counts.get(number, 0) for number, file in enumerate(snapshot.files)
+    )
+
+
+def _row_count(path: str) -> int:
+    filesystem, inner = resolve(path)
+    count: int = pq.read_metadata(inner, filesystem=filesystem).num_rows
+    return count
+
+
 def _check_rows(rids: np.ndarray[Any, np.dtype[np.int64]], snapshot: Snapshot) -> None:
     """Check that each file has as many rows as the sorted `rids` say."""
     files = rids >> RID_SHIFT
     for number in np.unique(files):
         last = int(rids[np.searchsorted(files, number, side="right") - 1]) & ((1 << RID_SHIFT) - 1)
         path = snapshot.files[number].path
-        filesystem, inner = resolve(path)
         try:
-            count = pq.read_metadata(inner, filesystem=filesystem).num_rows
+            count = _row_count(path)
         except (OSError, pa.ArrowInvalid):
             return  # the snapshot is verified before it is read, and says better what is wrong
         if last >= count:

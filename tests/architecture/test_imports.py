@@ -17,7 +17,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "airflow": ("row_lineage_provider",),
     "alembic": ("lineage_core.catalog",),
     "click": ("lineage_core.cli",),
-    "duckdb": ("lineage_core.query.engines.duckdb",),
+    "duckdb": ("lineage_core.query.engines.duckdb", "lineage_core.query.engines.duckdb_confined"),
     "py4j": ("lineage_core.capture", "lineage_core.execute"),
     "pyspark": ("lineage_core.capture", "lineage_core.execute", "lineage_core.query.engines.spark"),
     "row_lineage_provider": ("row_lineage_provider",),

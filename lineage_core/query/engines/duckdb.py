@@ -227,7 +227,7 @@ def _is_narrower_decimal(found: str, type: str) -> bool:
 
 
 def _files(snapshot: Snapshot, alias: str) -> exp.Table:
-    paths: list[Sql] = [exp.Literal.string(_pattern(snapshot, file)) for file in snapshot.files]
+    paths: list[Sql] = [exp.Literal.string(pattern(snapshot, file)) for file in snapshot.files]
     options = {
         "union_by_name": len(paths) > 1,
         "hive_partitioning": False,
@@ -242,7 +242,7 @@ def _files(snapshot: Snapshot, alias: str) -> exp.Table:
     )
 
 
-def _pattern(snapshot: Snapshot, file: DataFile) -> str:
+def pattern(snapshot: Snapshot, file: DataFile) -> str:
     """Return the glob pattern that matches just this file: DuckDB reads every path as a pattern."""
     path = local_path(file.path)
     if path is None:

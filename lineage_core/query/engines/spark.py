@@ -24,6 +24,7 @@ from sqlglot import exp
 
 from lineage_core.datasets import canonical
 from lineage_core.errors import UnsupportedError
+from lineage_core.execute.rids import spelled
 from lineage_core.execute.saved import spark_path
 from lineage_core.query import types
 from lineage_core.query.compile import Dialect, Sql
@@ -153,7 +154,7 @@ class SparkEngine:
     def _numbers(self, snapshot: Snapshot, read: DataFrame) -> DataFrame:
         """Return the number of each file by its path, spelled as `_metadata.file_path` has it."""
         number = {canonical(file.path): i for i, file in enumerate(snapshot.files)}
-        paths = [_spelled(path) for path in read.inputFiles()]
+        paths = [spelled(path) for path in read.inputFiles()]
         numbers = pa.array([number[canonical(path)] for path in paths], pa.int64())
         return self._session.createDataFrame(pa.table({_PATH: paths, FILE: numbers}))
 
@@ -215,11 +216,6 @@ def _check_files(snapshot: Snapshot, read: DataFrame) -> None:
             f"Spark does not read the files of {snapshot.dataset} one by one",
             hint="ask with engine='duckdb'",
         )
-
-
-def _spelled(path: str) -> str:
-    """Return a path of `inputFiles` as `_metadata.file_path` spells it: without empty authority."""
-    return f"file:/{path.removeprefix('file:///')}" if path.startswith("file:///") else path
 
 
 def _quoted(name: str) -> str:

@@ -1,0 +1,85 @@
+"""Carry: the rids of the sources' rows ride along with the rows of a plan (Smoke's *inject*).
+
+What an operator's output rows are made of is what its input rows are made of: scans offer the rids
+of their rows, joins those of both sides, aggregates gather those of each group, all others hand
+them on. At the top, each row has the rids of all that it was made of; nothing else is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lineage_core.execute.rids import codes
+from lineage_core.execute.tree import Tree
+from lineage_core.execute.widen import Widener
+from lineage_core.plan.expr import FALSE, TRUE
+from lineage_core.plan.program import LineageProgram, Step, StepKind
+from lineage_core.plan.relation import Field, Plan, output, rid_id
+from lineage_core.plan.types import is_comparable
+
+_HAND_ON = frozenset(
+    {
+        "Aggregate",
+        "CollectMetrics",
+        "Expand",
+        "Filter",
+        "Generate",
+        "GlobalLimit",
+        "Join",
+        "LocalLimit",
+        "LocalRelation",
+        "LogicalRelation",
+        "OneRowRelation",
+        "Project",
+        "Range",
+        "ResolvedHint",
+        "Sort",
+        "SubqueryAlias",
+        "Union",
+    }
+)
+"""Operators whose rows are made of just the rows that their rids tell."""
+
+
+def files(
+    tree: Tree, program: LineageProgram, formats: Mapping[int, str]
+) -> Mapping[int, Mapping[int, str]]:
+    """Return the scans whose rids can be carried to the top: by place, their files by code.
+
+    There are none where those of some source cannot be, or the program is not exact: what rides
+    along is always so, and an index is the same however it is built.
+
+    Args:
+        tree: the plan.
+        program: its lineage program.
+        formats: the format of each source, by number.
+    """
+    if program.assumed or not _HAND_ON.issuperset(tree.names):
+        return {}
+    leaves = [program.steps[number] for number in program.sources]
+    if any(leaf.superset for leaf in leaves):
+        return {}
+    wanted = [leaf.at for leaf in leaves if formats[leaf.source] == "parquet"]
+    wanted = [at for at in wanted if not _none_of(program, at)]
+    if not all(at < len(tree.nodes) for at in wanted):
+        return {}  # scans of subqueries are no part of the plan
+    if not wanted or not Widener(tree).offers(0, map(rid_id, wanted)):
+        return {}
+    found = {at: codes(tree.spark, tree.nodes[at]) for at in wanted}
+    return {at: known for at, known in found.items() if known is not None}
+
+
+def step(plan: Plan, carried: Mapping[int, object]) -> Step:
+    """Return the written rows with the rids of the scans at the places `carried`, to be saved."""
+    rids = tuple(Field(rid_id(at), "rid", "long") for at in carried)
+    return Step(StepKind.SAVED, 0, TRUE, (*told(plan), *rids), 0, "the written rows")
+
+
+def told(plan: Plan) -> tuple[Field, ...]:
+    """Return the columns by which written rows are told."""
+    return tuple(field for field in output(plan) if is_comparable(field.type))
+
+
+def _none_of(program: LineageProgram, at: int) -> bool:
+    """Whether no row of a scan is in the lineage of anything, as that of an anti join's inside."""
+    return any(step.predicate == FALSE for step in program.steps if step.at == at)
