@@ -22,15 +22,19 @@ if TYPE_CHECKING:
     from lineage_core.catalog import Catalog, OutputRef, RebuildReport, RunSummary
     from lineage_core.index.record import IndexRecord
     from lineage_core.plan.program import LineageProgram
+    from lineage_core.profile import Violations
     from lineage_core.query.answer import Answer
     from lineage_core.query.consuming.call import Asked
     from lineage_core.query.consuming.result import Result
     from lineage_core.query.consuming.workload import Workload
+    from lineage_core.query.crossfilter import Crossfilter
     from lineage_core.query.edges import Indexes
     from lineage_core.query.engines.choice import Engines
+    from lineage_core.query.reader import Reader
     from lineage_core.query.relations import Computed, Relations
     from lineage_core.query.selection import Selection
     from lineage_core.query.strategy import Programs
+    from lineage_core.query.views import Written
     from lineage_core.query.walk import Walk
     from lineage_core.query.writing import Building
     from lineage_core.store.carried import Carried
@@ -464,6 +468,80 @@ class LineageStore:
             if run is not None or there != tuple(workload or ()):
                 yield ref.run_id, ref.index, self.artifacts.load(ref.run_id).outputs[ref.index]
 
+    def crossfilter(
+        self,
+        views: Sequence[str],
+        *,
+        source: str | None = None,
+        runs: Mapping[str, str] | None = None,
+        measures: Sequence[str] = (),
+        engine: str = "auto",
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> Crossfilter:
+        """Open views of one dataset to be brushed: what is selected in one shows in the others.
+
+        Args:
+            views: datasets that captured runs wrote, each indexed (`index`): group-bys of one
+                dataset, for instance.
+            source: that dataset, where they have several in common.
+            runs: for views by name, the run that wrote it: its id, or the beginning of it; the
+                newest by default.
+            measures: columns of the source that are added up, too.
+            engine: evaluates conditions and reads rows: `auto`, `duckdb` or `spark`.
+            progress: is told which dataset is unpacked next.
+
+        Raises:
+            UnsupportedError: a view has no index, was written by several appends, or the views were
+                not made from one state of a dataset.
+            AmbiguousError: they have several datasets in common.
+            ChangedError: a view is not what it was.
+        """
+        from lineage_core.query.crossfilter import crossfilter
+        from lineage_core.query.engines.choice import check_engine
+        from lineage_core.query.reader import Reader
+
+        named = runs or {}
+        strange = [name for name in named if name not in views]
+        if strange or not views or len(set(views)) < len(views):
+            what = f"{strange[0]!r} of runs is none of them" if strange else "none, or one twice"
+            raise UnsupportedError(f"views: {what}", hint="name each view once, in views")
+        reader = partial(Reader, self._engines, check_engine(engine))
+        written = [self._written(view, named.get(view), reader()) for view in views]
+        common = None if source is None else self.catalog.dataset(source)
+        return crossfilter(written, common, measures, reader, progress)
+
+    def dependencies(
+        self,
+        dataset: str,
+        dependencies: Sequence[str],
+        *,
+        method: str = "ug",
+        engine: str = "auto",
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> tuple[Violations, ...]:
+        """Check functional dependencies, and return which values violate each, and in which rows.
+
+        Args:
+            dataset: Parquet files as they are now, whether captured runs know of them or not: a
+                path, URI, OpenLineage or table name.
+            dependencies: each as `zip -> city` or `zip, street -> city, state`; other names than
+                words are put into double quotes or backticks.
+            method: `ug`: each column's values are told apart once, for all dependencies; `cd`: one
+                group-by each. Both find the same.
+            engine: reads the rows: `auto`, `duckdb` or `spark`.
+            progress: is told which dependency is checked next.
+
+        Raises:
+            NotFoundError: there is no such dataset, or it has no such column.
+            PredicateError: a dependency cannot be read.
+            UnsupportedError: the files are no Parquet files, or a column cannot be compared.
+        """
+        from lineage_core.profile import check
+        from lineage_core.query.engines.choice import check_engine
+
+        name = self._known(dataset)
+        return check(name, dependencies, method, self._engines, check_engine(engine), progress)
+
     def rebuild_catalog(self) -> RebuildReport:
         """Make the catalog an index of exactly the runs that are committed in the store."""
         return self.catalog.rebuild(self.artifacts)
@@ -485,6 +563,38 @@ class LineageStore:
         from lineage_core.query.edges import Indexes
 
         return Indexes(self.artifacts)
+
+    def _written(self, view: str, run: str | None, reader: Reader) -> Written:
+        """Return a view as the one write that it is of."""
+        from lineage_core.query.strategy import Strategy
+        from lineage_core.query.views import Written
+
+        refs = self.catalog.writers(view, run=run)
+        for ref in refs:
+            _need_capture(ref)
+        if len(refs) > 1:
+            raise UnsupportedError(
+                f"{display(refs[0].dataset)} was written by {len(refs)} appends, "
+                "each with row ids of its own",
+                hint="name the run of the rows that are meant (runs=...), or write it at once",
+            )
+        ref = refs[0]
+        output = self.artifacts.load(ref.run_id).outputs[ref.index]
+        relations = self._programs.relations(output, Strategy.AUTO, reader.compute_count)
+        return Written(view, ref.run_id, relations, self._indexes.edges(ref.run_id, ref.index))
+
+    def _known(self, dataset: str) -> str:
+        """Return the canonical name of a dataset that is there, or that a run knows."""
+        from lineage_core.datasets import canonical
+        from lineage_core.profile import holds_files
+
+        here = canonical(dataset)
+        if holds_files(here):
+            return here
+        try:
+            return self.catalog.dataset(dataset)
+        except NotFoundError:
+            return here
 
     def _walk(self, engine: str, as_of: datetime | None, strategy: str) -> Walk:
         from lineage_core.query.engines.choice import check_engine

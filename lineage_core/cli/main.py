@@ -16,6 +16,8 @@ import click
 from lineage_core.cli.ask import backward, forward
 from lineage_core.cli.backfill import backfill
 from lineage_core.cli.capture import run
+from lineage_core.cli.crossfilter import crossfilter
+from lineage_core.cli.dependencies import dependencies
 from lineage_core.cli.health import doctor
 from lineage_core.cli.history import catalog, runs, show
 from lineage_core.cli.indexes import index
@@ -48,7 +50,11 @@ def cli(context: click.Context, store: str, catalog: str | None, debug: bool) ->
     context.obj = Settings(store, catalog)
 
 
-_COMMANDS = (run, backfill, index, runs, show, explain, backward, forward, query, doctor, catalog)
+_COMMANDS = (
+    *(run, backfill, index, runs, show, explain),
+    *(backward, forward, query, crossfilter, dependencies),
+    *(doctor, catalog),
+)
 
 for _command in _COMMANDS:
     cli.add_command(_command)

@@ -62,36 +62,31 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Edge:
-    """The indexes between an output and a source.
+class Ready:
+    """What a workload made ready between an output and a source, opened when first asked for.
 
     Attributes:
-        output: id of the snapshot whose rows are the one end.
-        source: id of that of the other.
+        output: id of the output's snapshot.
         entry: what there is.
-        indexes: the index of all rows of each direction that there is one of.
     """
 
     output: str
-    source: str
     entry: IndexEntry
-    indexes: Mapping[Direction, Index]
     _store: ArtifactStore
     _kept: dict[str, View | Sums] = field(default_factory=dict)
 
-    def rows(self, rids: pa.Int64Array, direction: Direction) -> Cells:
-        """Return the rids at the other end of the rows `rids`, as ranges."""
-        return self.indexes[direction].related(cells([rids]))
+    @property
+    def parts(self) -> tuple[IndexPart, ...]:
+        """The indexes of some of the rows, or of parts of them."""
+        return tuple(part for part in self.entry.parts if not part.is_plain)
 
-    def pairs(self, rids: pa.Int64Array, direction: Direction) -> pa.Table:
-        """Return the pairs (`out_rid`, `in_rid`) of the rows `rids` and those at the other end."""
-        found = self.indexes[direction].pairs_of(cells([rids]))
-        if direction is Direction.BACKWARD:  # in the order of the keys, as pairs are
-            return pa.table([found.keys[0], found.values[0]], schema=SCHEMA)
-        return sorted_pairs(pa.table([found.values[0], found.keys[0]], schema=SCHEMA))
+    @property
+    def sums(self) -> tuple[IndexSums, ...]:
+        """The aggregates."""
+        return self.entry.sums
 
     def view(self, part: IndexPart) -> View:
-        """Return one of the entry's indexes, opened.
+        """Return one of the indexes.
 
         Raises:
             CorruptError: it is not as it was written.
@@ -102,8 +97,8 @@ class Edge:
             self._kept[part.path] = View(part, _open(self._store, part.path, subject), values)
         return cast(View, self._kept[part.path])
 
-    def sums(self, part: IndexSums) -> Sums:
-        """Return some of the entry's aggregates.
+    def summed(self, part: IndexSums) -> Sums:
+        """Return some of the aggregates.
 
         Raises:
             CorruptError: they are not as they were written.
@@ -120,6 +115,34 @@ class Edge:
                 hint="build the index again",
             )
         return pq.read_table(pa.BufferReader(data))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edge:
+    """The indexes between an output and a source.
+
+    Attributes:
+        output: id of the snapshot whose rows are the one end.
+        source: id of that of the other.
+        indexes: the index of all rows of each direction that there is one of.
+        ready: what else there is.
+    """
+
+    output: str
+    source: str
+    indexes: Mapping[Direction, Index]
+    ready: Ready | None = None
+
+    def rows(self, rids: pa.Int64Array, direction: Direction) -> Cells:
+        """Return the rids at the other end of the rows `rids`, as ranges."""
+        return self.indexes[direction].related(cells([rids]))
+
+    def pairs(self, rids: pa.Int64Array, direction: Direction) -> pa.Table:
+        """Return the pairs (`out_rid`, `in_rid`) of the rows `rids` and those at the other end."""
+        found = self.indexes[direction].pairs_of(cells([rids]))
+        if direction is Direction.BACKWARD:  # in the order of the keys, as pairs are
+            return pa.table([found.keys[0], found.values[0]], schema=SCHEMA)
+        return sorted_pairs(pa.table([found.values[0], found.keys[0]], schema=SCHEMA))
 
 
 class Indexes:
@@ -165,7 +188,8 @@ class Indexes:
             for part in entry.parts
             if part.is_plain
         }
-        return Edge(found.snapshot, entry.snapshot, entry, indexes, self._store)
+        ready = Ready(found.snapshot, entry, self._store)
+        return Edge(found.snapshot, entry.snapshot, indexes, ready)
 
 
 def _subject(output: str, entry: IndexEntry, part: IndexPart) -> str:

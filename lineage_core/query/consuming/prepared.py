@@ -30,7 +30,7 @@ from lineage_core.query.consuming.shape import (
 from lineage_core.query.consuming.text import Consuming
 from lineage_core.query.consuming.views import KEY, NUMBER
 from lineage_core.query.consuming.workload import covered, partial, replaced
-from lineage_core.query.edges import Edge, View
+from lineage_core.query.edges import Ready, View
 from lineage_core.query.types import arrow_type
 from lineage_core.snapshot import Snapshot
 
@@ -42,12 +42,12 @@ _VALUES, _SUMS, _KEYS, _EMPTY = "partitions", "sums", "asked", "nothing"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """A query of the simple shape, and the indexes that lead to the rows it reads."""
+    """A query of the simple shape, and what leads to the rows it reads."""
 
     query: Consuming
     shape: Shape
     snapshot: Snapshot
-    edges: Sequence[tuple[Edge, pa.Int64Array]]
+    edges: Sequence[tuple[Ready, pa.Int64Array]]
     run: Run
 
     @property
@@ -62,11 +62,11 @@ class Prepared:
     def rids(self) -> pa.Int64Array | None:
         """Return rids among which all rows are that the query asks for; None if none are ready."""
         found: Cells | None = None
-        for edge, asked in self.edges:
-            part = self._part(edge)
+        for ready, asked in self.edges:
+            part = self._part(ready)
             if part is None:
                 return None
-            view = edge.view(part)
+            view = ready.view(part)
             rows = view.index.related(self._wanted(view, asked))
             found = rows if found is None else found | rows
         return None if found is None else pa.array(found.to_numpy()[0])
@@ -75,23 +75,22 @@ class Prepared:
         """Return the rows of the query, had from sums; None if none are ready."""
         if len(self.edges) != 1 or not (self.shape.groups or self.shape.aggregates):
             return None
-        ((edge, asked),) = self.edges
-        for part in edge.entry.sums:
+        ((ready, asked),) = self.edges
+        for part in ready.sums:
             if part.direction is self._direction and (part.disjoint or len(asked) < 2):
                 query = self._over(part)
                 if query is not None:
-                    tables = {_SUMS: edge.sums(part).table, _KEYS: pa.table({KEY: asked})}
+                    tables = {_SUMS: ready.summed(part).table, _KEYS: pa.table({KEY: asked})}
                     return self._as_usual(self.run(query, tables))
         return None
 
-    def _part(self, edge: Edge) -> IndexPart | None:
+    def _part(self, ready: Ready) -> IndexPart | None:
         """Return the index of fewest rows that has all that the query asks for."""
         compared = {_text(c.expression) for c in self.shape.conditions if c.expression is not None}
         fit = (
             part
-            for part in edge.entry.parts
+            for part in ready.parts
             if part.direction is self._direction
-            and not part.is_plain
             and self._constants.issuperset(part.where)
             and compared.issuperset(part.by)
         )
@@ -195,8 +194,8 @@ def prepare(
     if len(query.calls) != 1 or len(states) != 1:
         return None
     (state,) = states
-    edges = state.edges()
-    if not any(edge.entry.sums or len(edge.entry.parts) > len(edge.indexes) for edge, _ in edges):
+    edges = [(edge.ready, asked) for edge, asked in state.edges() if edge.ready is not None]
+    if not any(ready.sums or ready.parts for ready, _ in edges):
         return None
     found = shape(query, _names(state.snapshot))
     if found is None:
