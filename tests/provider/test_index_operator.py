@@ -42,4 +42,4 @@ def test_what_cannot_be_indexed_fails_the_task(context: Callable[..., Any], tmp_
 
 
 def test_arguments_are_templated() -> None:
-    assert set(operator(run="x").template_fields) == {"run", "engine", "store"}
+    assert set(operator(run="x").template_fields) == {"run", "workload", "engine", "store"}

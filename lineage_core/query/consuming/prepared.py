@@ -194,13 +194,14 @@ def prepare(
     if len(query.calls) != 1 or len(states) != 1:
         return None
     (state,) = states
-    edges = [(edge.ready, asked) for edge, asked in state.edges() if edge.ready is not None]
-    if not any(ready.sums or ready.parts for ready, _ in edges):
+    edges = state.edges()
+    ready = [(edge.ready, asked) for edge, asked in edges if edge.ready is not None]
+    if len(ready) < len(edges) or not any(each.sums or each.parts for each, _ in ready):
         return None
     found = shape(query, _names(state.snapshot))
     if found is None:
         return None
-    return Prepared(query, found, state.snapshot, edges, run)
+    return Prepared(query, found, state.snapshot, ready, run)
 
 
 def _total(aggregate: Aggregate, of: Mapping[str, str]) -> exp.Expr:
