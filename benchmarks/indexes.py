@@ -50,7 +50,7 @@ def measure(pipeline: Pipeline, rounds: int) -> dict[str, Any]:
     return {
         "build": seconds,
         "pairs": sum(entry.pairs for entry in made.entries),
-        "bytes": sum(entry.backward.size + entry.forward.size for entry in made.entries),
+        "bytes": sum(entry.size for entry in made.entries),
         "one": {name: found.as_json() for name, found in asked.items()},
         "all": {name: found.as_json() for name, found in pairs.items()},
     }
