@@ -1,7 +1,7 @@
 """What is known of the indexes of one output of a run: the file that is written after all others.
 
-    runs/<run id>/index/<output>.json                        the record, replaced at once
-    runs/<run id>/index/<output>-<place>-<direction>.rlx     an index
+runs/<run id>/index/<output>.json                        the record, replaced at once
+runs/<run id>/index/<output>-<place>-<direction>.rlx     an index
 """
 
 from __future__ import annotations
