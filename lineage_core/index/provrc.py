@@ -57,8 +57,9 @@ class Ranges:
         low, high = self.value_low.copy(), self.value_high.copy()
         for axis in range(keys):
             moves = self.base == axis
-            low += np.where(moves, self.key_low[axis], 0)
-            high += np.where(moves, self.key_high[axis], 0)
+            if moves.any():
+                low += np.where(moves, self.key_low[axis], 0)
+                high += np.where(moves, self.key_high[axis], 0)
         beyond = (self.key_high >= shape[:keys, None]).any() or (high >= shape[keys:, None]).any()
         return not beyond and not (low < 0).any()
 
