@@ -6,13 +6,14 @@ end. The ends belong to them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lineage_core.errors import CorruptError
-from lineage_core.index.relation import Integers, Order, at, order_of
+from lineage_core.index.relation import Integers, Order, at, order_of, packed
 
 Places = npt.NDArray[np.intp]
 
@@ -108,16 +109,26 @@ def overlapping(
 ) -> tuple[Places, Places]:
     """Return the pairs of boxes, the one here and the other there, that have a cell in common.
 
-    Those here are in the order of where they begin on the first axis. For each one there, those
-    here are looked at that begin on the first axis before it ends, from the first on that may reach
-    it: as many as overlap, unless long ranges cover many short ones.
+    Those here are in the order of where they begin. For each one there, those here are looked at
+    whose first cell is not behind its last one, from the first on whose last cell may not be before
+    its first: as many as overlap, unless long ranges cover many short ones.
     """
-    reach = np.maximum.accumulate(high[0])
-    begin = np.searchsorted(reach, other_low[0], side="left")
-    end = np.searchsorted(low[0], other_high[0], side="right")
+    first, last, other_first, other_last = _corners(low, high, other_low, other_high)
+    reach = np.maximum.accumulate(last)
+    begin = np.searchsorted(reach, other_first, side="left")
+    end = np.searchsorted(first, other_last, side="right")
     theirs, mine = spread(begin, np.maximum(end - begin, 0))
     meet = np.ones(len(mine), dtype=bool)
     for axis in range(len(low)):
         meet &= low[axis][mine] <= other_high[axis][theirs]
         meet &= high[axis][mine] >= other_low[axis][theirs]
     return mine[meet], theirs[meet]
+
+
+def _corners(*ends: Integers) -> Sequence[Integers]:
+    """Return one number for each first or last cell, in their order; or where it is on one axis."""
+    if len(ends[0]) > 1 and ends[0].shape[1] and ends[-1].shape[1]:
+        codes = packed(np.concatenate(ends, axis=1))
+        if codes is not None:
+            return np.split(codes, np.cumsum([part.shape[1] for part in ends])[:-1])
+    return [part[0] for part in ends]
