@@ -37,7 +37,7 @@ def draw(found: dict[str, Any], folder: Path) -> None:
     if found["operations"]:
         drawn |= {"sizes": sizes(found["operations"]), "queries": queries(found["operations"])}
     for name, figure in drawn.items():
-        figure.savefig(folder / f"provrc-{name}.png", dpi=80, bbox_inches="tight")
+        figure.savefig(folder / f"provrc-{name}.png", dpi=72, bbox_inches="tight")
         plt.close(figure)
 
 

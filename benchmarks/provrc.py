@@ -64,6 +64,8 @@ def main() -> None:
         print(f"{length} steps ...", flush=True)
         found["chains"][length] = chains(length, given.rounds)
         loads.append(machine.load())
+    for one in found["operations"].values():
+        one["load"] = statistics.median(loads)  # of the run it was measured in
     found["machine"]["load"] = statistics.median(loads)
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "provrc.json"

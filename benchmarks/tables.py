@@ -46,8 +46,12 @@ def report(found: dict[str, Any]) -> str:
         for name, _ in operations
     ]
     lines += section("The paper's Table VII, KB", head, rows)
-    rows = [[name, *(decimal(one["seconds"][f], 2) for f in FORMS)] for name, one in operations]
-    lines += section("Seconds to encode and write", ["operation", *FORMS], rows)
+    rows = [
+        [name, *(decimal(one["seconds"][form], 2) for form in FORMS), str(one["load"])]
+        for name, one in operations
+    ]
+    head = ["operation", *FORMS, "median load of the run"]
+    lines += section("Seconds to encode and write", head, rows)
     for title, times in (
         (
             "Backward query, ms, by cells asked for; files opened each time",
