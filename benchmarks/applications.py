@@ -24,12 +24,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import applications_plots as plots
 import duckdb
 import flights
 import machine
 import numpy as np
 import physicians
-import plots
 import pyarrow as pa
 from pyspark.sql import SparkSession
 

@@ -1,14 +1,16 @@
 """The operations of DSLog's Table VII as relations of cells: what each output cell was made of.
 
-Sizes are the paper's, except where its tables take more memory than a small machine has; the
-results say so. Where the paper's data are not public they are generated: noise, blocks, and smooth
-random masks.
+Sizes are the paper's, except where its tables take more memory or time than a small machine has;
+the results say so. Where the paper's data are not public they are generated: noise, blocks, and
+smooth random masks. A relation is a sequence of chunks in the order of its keys, so that one of
+10^9 pairs is never whole in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +22,39 @@ Cells = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """One operation's lineage: a relation for each input, and the shape of output and input."""
+    """One operation's lineage: a relation for each input, and the shape of output and input.
 
-    relations: tuple[Relation, ...]
+    Attributes:
+        relations: from cells of the output to those of an input.
+        shapes: the axes of the output, then those of the input.
+        inverses: the relations looked up by input, where they are too large to be turned here.
+        scaled: how this is smaller than what the paper measured.
+    """
+
+    relations: tuple[Relation | Slabs, ...]
     shapes: tuple[tuple[int, ...], ...]
+    inverses: tuple[Slabs, ...] = ()
     scaled: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Slabs(Sequence[Relation]):
+    """A relation of an array of `size` slabs, of which each is made when it is asked for."""
+
+    size: int
+    slab: Callable[[int], Relation]
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, number: int) -> Relation: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Relation]: ...
+    def __getitem__(self, number: int | slice) -> Relation | Sequence[Relation]:
+        if isinstance(number, slice):
+            return [self.slab(each) for each in range(self.size)[number]]
+        return self.slab(range(self.size)[number])
 
 
 def grid(*shape: int) -> list[Cells]:
@@ -57,14 +87,24 @@ def matrix_vector() -> Lineage:
     return Lineage((relation([i], [i, j]), relation([i], [j])), ((1000,) * 3, (1000,) * 2))
 
 
-def matrix_matrix() -> Lineage:
-    size = 200
-    i, j, k = grid(size, size, size)
-    return Lineage(
-        (relation([i, j], [i, k]), relation([i, j], [k, j])),
-        ((size,) * 4,) * 2,
-        f"{size} x {size}, 1000 x 1000 in the paper",
-    )
+def matrix_matrix(size: int = 200) -> Lineage:
+    """Cell (i, j) of the product is made of row i of one matrix and column j of the other.
+
+    Looked up by input it is the same with other names: row i of the product of cell (i, k), and
+    column j of cell (k, j).
+    """
+    one, other = grid(size, size)
+
+    def row(number: int) -> Relation:
+        first = np.full_like(one, number)
+        return Relation(np.stack((first, one)), np.stack((first, other)))
+
+    def column(number: int) -> Relation:
+        return Relation(np.stack((np.full_like(one, number), one)), np.stack((other, one)))
+
+    rows, columns = Slabs(size, row), Slabs(size, column)
+    scaled = "" if size == 1000 else f"{size} x {size}, 1000 x 1000 in the paper"
+    return Lineage((rows, columns), ((size,) * 4,) * 2, (rows, columns), scaled)
 
 
 def sort() -> Lineage:
@@ -122,7 +162,7 @@ def inner_join() -> Lineage:
     return Lineage(
         (relation([i, j], [title[i], j]), relation([i, j + 4], [i, j])),
         ((len(title), 8, titles, 4), (len(title), 8, len(title), 4)),
-        "16 million pairs, 82 million in the paper",
+        scaled="16 million pairs, 82 million in the paper",
     )
 
 
@@ -142,17 +182,79 @@ OPERATIONS: dict[str, Callable[[], Lineage]] = {
 }
 
 
-def steps(size: int, count: int, seed: int) -> Iterator[Relation]:
-    """Yield the relations, from output to input, of a chain of random operations of one axis."""
+def workflows(count: int, length: int, seed: int) -> Iterator[list[tuple[Relation, Shape]]]:
+    """Yield chains of random numpy operations on an array of 100,000 cells, from the input on.
+
+    Half of the operations are elementwise, as in the list that the paper draws from; the others
+    take one array and give one, too. Each is a relation from its output to its input, with the
+    shape of both.
+    """
     choose = np.random.default_rng(seed)
-    cells = np.arange(size)
-    operations: list[Callable[[], Relation]] = [
-        lambda: relation([cells], [cells]),
-        lambda: relation([cells], [cells[::-1]]),
-        lambda: relation([cells], [np.roll(cells, int(choose.integers(size)))]),
-        lambda: relation([cells], [np.argsort(choose.random(size))]),
-        lambda: relation([cells.repeat(3)], [(cells[:, None] + np.arange(3)).ravel() % size]),
-        lambda: relation([cells], [cells - cells % 10]),
-    ]
     for _ in range(count):
-        yield operations[int(choose.integers(len(operations)))]()
+        shape, chain = (400, 250), []
+        for _ in range(length):
+            elementwise = choose.random() < 0.5
+            operation = same if elementwise else OTHERS[int(choose.integers(len(OTHERS)))]
+            made, after = operation(shape, choose)
+            chain.append((made, (*after, *shape)))
+            shape = after
+        yield chain
+
+
+Shape = tuple[int, ...]
+Step = tuple[Relation, Shape]
+
+
+def same(shape: Shape, _: np.random.Generator) -> Step:
+    cells = grid(*shape)
+    return relation(cells, cells), shape
+
+
+def flipped(shape: Shape, choose: np.random.Generator) -> Step:
+    cells, axis = grid(*shape), int(choose.integers(2))
+    moved = [shape[n] - 1 - at if n == axis else at for n, at in enumerate(cells)]
+    return relation(cells, moved), shape
+
+
+def rolled(shape: Shape, choose: np.random.Generator) -> Step:
+    cells, axis = grid(*shape), int(choose.integers(2))
+    by = int(choose.integers(shape[axis]))
+    return relation(
+        cells, [(at + by * (n == axis)) % shape[n] for n, at in enumerate(cells)]
+    ), shape
+
+
+def transposed(shape: Shape, _: np.random.Generator) -> Step:
+    i, j = grid(*shape[::-1])
+    return relation([i, j], [j, i]), shape[::-1]
+
+
+def sorted_(shape: Shape, choose: np.random.Generator) -> Step:
+    """Sort along an axis."""
+    axis = int(choose.integers(2))
+    order = np.argsort(choose.random(shape), axis=axis).ravel()
+    i, j = grid(*shape)
+    return relation([i, j], [i, order] if axis else [order, j]), shape
+
+
+def filtered(shape: Shape, _: np.random.Generator) -> Step:
+    """A window of 3 along the last axis, as of `convolve(mode="same")`."""
+    i, j, a = grid(*shape, 3)
+    inside = (j + a > 0) & (j + a <= shape[1])
+    return relation([i[inside], j[inside]], [i[inside], (j + a - 1)[inside]]), shape
+
+
+def repeated(shape: Shape, _: np.random.Generator) -> Step:
+    """Every other cell, twice: an array scaled down and up again."""
+    i, j = grid(*shape)
+    return relation([i, j], [i - i % 2, j - j % 2]), shape
+
+
+def accumulated(shape: Shape, _: np.random.Generator) -> Step:
+    """A sum of all cells before, in blocks of 10 of the last axis."""
+    i, j, a = grid(*shape, 10)
+    before = a <= j % 10
+    return relation([i[before], j[before]], [i[before], (j - j % 10 + a)[before]]), shape
+
+
+OTHERS = (flipped, rolled, transposed, sorted_, filtered, repeated, accumulated)

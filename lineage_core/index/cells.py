@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lineage_core.index.ranges import Places, expand, lasts, merged, overlapping, spread
-from lineage_core.index.relation import Integers, order_of, starts
+from lineage_core.index.relation import Integers, at, order_of, starts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,32 +79,33 @@ def cells(coordinates: Sequence[npt.ArrayLike]) -> Cells:
 
 def boxes(low: Integers, high: Integers) -> Cells:
     """Return the set of the cells in some boxes, which may overlap."""
-    if len(low) == 1 and (low[0, 1:] > high[0, :-1]).all():
-        return _followed(low[0], high[0])
     long = np.flatnonzero((low != high).any(axis=1))
-    if len(low) > 1 and len(long) < 2:
+    if len(long) < 2:
         return _lines(low, high, int(long[0]) if len(long) else len(low) - 1)
     return _swept(low, high, np.zeros(low.shape[1], bool))
 
 
-def _followed(low: Integers, high: Integers) -> Cells:
-    """Join intervals that are in order and do not overlap, where one goes on with the next."""
-    first = np.concatenate(([True], low[1:] != high[:-1] + 1))[: len(low)]
-    return Cells(low[None, first], high[None, lasts(first)])
-
-
 def _lines(low: Integers, high: Integers, axis: int) -> Cells:
     """Return the set of the cells in boxes that are longer than a cell on one axis only."""
-    order = order_of(np.concatenate((np.delete(low, axis, axis=0), low[axis : axis + 1])))
-    low, high = low[:, order], high[:, order]
-    first = starts(np.delete(low, axis, axis=0))
-    line = np.cumsum(first) - 1
-    out = np.zeros(low.shape[1], dtype=bool)
-    begin, end, inside = _united(low[axis], high[axis], line, out)
-    found = low[:, first][:, inside]
-    high = found.copy()
-    found[axis], high[axis] = begin, end
-    return _joined(found, high)
+    others = [column for number, column in enumerate(low) if number != axis]
+    order = order_of([*others, low[axis]])
+    low, high = at(low, order), at(high, order)
+    begin, end = low[axis], high[axis]
+    first = np.ones(low.shape[1], dtype=bool)  # of its line
+    first[1:] = False
+    for number, column in enumerate(low):
+        if number != axis:
+            first[1:] |= column[1:] != column[:-1]
+    if (~first[1:] & (end[1:] < end[:-1])).any():  # one reaches further than the next one does
+        line = np.cumsum(first) - 1
+        begin, end, inside = _united(begin, end, line, np.zeros(len(line), bool))
+        low = low[:, first][:, inside]
+    else:
+        first[1:] |= begin[1:] > end[:-1] + 1
+        low, begin, end = low[:, first], begin[first], end[lasts(first)]
+    high = low.copy()
+    low[axis], high[axis] = begin, end
+    return _joined(low, high)
 
 
 def _swept(low: Integers, high: Integers, out: npt.NDArray[np.bool_]) -> Cells:

@@ -12,8 +12,8 @@ import numpy as np
 
 from lineage_core.index.cells import Cells, boxes
 from lineage_core.index.provrc import Ranges
-from lineage_core.index.ranges import expand, overlapping
-from lineage_core.index.relation import Integers
+from lineage_core.index.ranges import Places, expand, overlapping
+from lineage_core.index.relation import Integers, at
 
 MOST_CELLS = 1 << 26
 """How many cells of diagonals a lookup takes one by one; more are refused as corrupt."""
@@ -30,9 +30,7 @@ def related(ranges: Ranges, wanted: Cells) -> Cells:
 
 def restricted(ranges: Ranges, wanted: Cells) -> Ranges:
     """Return the part of a relation that has the keys `wanted`; its rows do not overlap either."""
-    row, box = overlapping(ranges.key_low, ranges.key_high, wanted.low, wanted.high)
-    low = np.maximum(ranges.key_low[:, row], wanted.low[:, box])
-    high = np.minimum(ranges.key_high[:, row], wanted.high[:, box])
+    row, low, high = _met(ranges, wanted)
     kept = ranges.take(row)
     return Ranges(low, high, kept.value_low, kept.value_high, kept.base)
 
@@ -45,11 +43,11 @@ def matches(ranges: Ranges, wanted: Cells) -> tuple[Integers, Integers]:
     Raises:
         CorruptError: a diagonal has more than `MOST_CELLS` cells.
     """
-    row, box = overlapping(ranges.key_low, ranges.key_high, wanted.low, wanted.high)
-    low = np.maximum(ranges.key_low[:, row], wanted.low[:, box])
-    high = np.minimum(ranges.key_high[:, row], wanted.high[:, box])
-    base = ranges.base[:, row]
-    moves = base[None] == np.arange(len(low))[:, None, None]  # key axes, value axes, rows
+    row, low, high = _met(ranges, wanted)
+    base = at(ranges.base, row)
+    moves = base == np.arange(len(low))[:, None, None]  # key axes, value axes, rows
+    if not moves.any():
+        return at(ranges.value_low, row), at(ranges.value_high, row)
     diagonal = moves.sum(axis=1) > 1
     if diagonal.any():
         steps = np.where(diagonal, high - low, 0)
@@ -61,3 +59,10 @@ def matches(ranges: Ranges, wanted: Cells) -> tuple[Integers, Integers]:
         ranges.value_low[:, row] + (moves * low[:, None]).sum(axis=0),
         ranges.value_high[:, row] + (moves * high[:, None]).sum(axis=0),
     )
+
+
+def _met(ranges: Ranges, wanted: Cells) -> tuple[Places, Integers, Integers]:
+    """Return the rows whose keys meet boxes that are wanted, and the keys that both have."""
+    row, box = overlapping(ranges.key_low, ranges.key_high, wanted.low, wanted.high)
+    low = np.maximum(at(ranges.key_low, row), at(wanted.low, box))
+    return row, low, np.minimum(at(ranges.key_high, row), at(wanted.high, box))

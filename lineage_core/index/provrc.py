@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lineage_core.index.ranges import expand, lasts, merged
-from lineage_core.index.relation import Integers, Relation, order_of, relation, starts
+from lineage_core.index.ranges import expand, merged, runs_of
+from lineage_core.index.relation import Integers, Order, Relation, at, order_of, relation, starts
 
 ABSOLUTE = -1
 """Base of a value range that is relative to no key axis."""
@@ -57,30 +57,28 @@ class Ranges:
         low, high = self.value_low.copy(), self.value_high.copy()
         for axis in range(keys):
             moves = self.base == axis
-            low += np.where(moves, self.key_low[axis], 0)
-            high += np.where(moves, self.key_high[axis], 0)
+            if moves.any():
+                low += np.where(moves, self.key_low[axis], 0)
+                high += np.where(moves, self.key_high[axis], 0)
         beyond = (self.key_high >= shape[:keys, None]).any() or (high >= shape[keys:, None]).any()
         return not beyond and not (low < 0).any()
 
-    def take(self, places: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice) -> Ranges:
+    def take(self, places: Order) -> Ranges:
         """Return the rows at some places."""
-        return Ranges(
-            self.key_low[:, places],
-            self.key_high[:, places],
-            self.value_low[:, places],
-            self.value_high[:, places],
-            self.base[:, places],
-        )
+        parts = (self.key_low, self.key_high, self.value_low, self.value_high, self.base)
+        return Ranges(*(at(part, places) for part in parts))
 
 
 def encode(pairs: Relation) -> Ranges:
     """Return the encoding of a relation; equal relations have equal encodings."""
     made = _value_ranges(pairs)
-    # Keys of one row each have disjoint ranges to the end, so those alone tell the rows.
+    # Keys of one row each have disjoint ranges to the end: where they begin tells the rows.
     single = bool(starts(made.key_low).all())
     for axis in reversed(range(len(pairs.keys))):
         made = _merged_along(made, axis, single)
-    return made.take(order_of(made.key_low if single else made.columns))
+        if not single:
+            made = made.take(order_of(_telling(made)))
+    return made
 
 
 def decode(ranges: Ranges, most: int) -> Relation:
@@ -106,86 +104,95 @@ def decode(ranges: Ranges, most: int) -> Relation:
 
 def _value_ranges(pairs: Relation) -> Ranges:
     """Merge the value cells of each key cell into products of ranges (step 1)."""
-    low = high = np.concatenate((pairs.keys, pairs.values))
     keys = len(pairs.keys)
-    for axis in reversed(range(keys, len(low))):
-        low, high = merged(low, high, axis, ordered=axis == len(low) - 1)
-    base = np.full_like(low[keys:], ABSOLUTE)
-    return Ranges(low[:keys], low[:keys], low[keys:], high[keys:], base)
+    low = high = np.concatenate((pairs.keys, pairs.values))
+    if not starts(pairs.keys).all():
+        for axis in reversed(range(keys, len(low))):
+            low, high = merged(low, high, axis)
+    values = low[keys:]
+    base = np.broadcast_to(np.int64(ABSOLUTE), values.shape)
+    return Ranges(low[:keys], low[:keys], values, values if high is low else high[keys:], base)
 
 
 def _merged_along(ranges: Ranges, axis: int, single: bool) -> Ranges:
     """Merge rows that follow each other on a key axis, in which none has been merged yet."""
-    ranges = ranges.take(_lined_up(ranges, axis, single))
-    here = ranges.key_low[axis]
-    neighbours = _neighbours(ranges, axis)
-    stays = (
-        (ranges.base[:, 1:] == ranges.base[:, :-1])
-        & (ranges.value_low[:, 1:] == ranges.value_low[:, :-1])
-        & (ranges.value_high[:, 1:] == ranges.value_high[:, :-1])
-    )
-    free = ranges.base == ABSOLUTE
-    moves = (
-        (free[:, 1:] & free[:, :-1])
-        & (np.diff(ranges.value_low, axis=1) == 1)
-        & (np.diff(ranges.value_high, axis=1) == 1)
-    )
-    neighbours &= (stays | moves).all(axis=0)
-    pattern = np.zeros(len(neighbours), dtype=np.int64)
-    for number, moving in enumerate(moves):
-        pattern |= moving.astype(np.int64) << number
-    joined = _runs(np.where(neighbours, pattern + 1, 0))
-    first = np.concatenate(([True], ~joined))[: len(here)]
-    several = first & ~lasts(first)
-    found = ranges.take(first)
-    key_high = found.key_high.copy()
-    key_high[axis] = ranges.key_high[axis][lasts(first)]
-    moving = np.zeros(ranges.base.shape, dtype=bool)
-    moving[:, :-1] = moves
-    moving = (moving & several)[:, first]
-    offset = np.where(moving, here[first], 0)
-    return Ranges(
-        found.key_low,
-        key_high,
-        found.value_low - offset,
-        found.value_high - offset,
-        np.where(moving, axis, found.base),
-    )
+    order = _lined_up(ranges, axis, single)
+    patterns = _patterns(ranges, axis, order)
+    joined = _joined(patterns)
+    if not joined.any():
+        return ranges
+    runs = runs_of(joined, order)
+    found = ranges.take(runs.kept)
+    found.key_high[axis, runs.place] = ranges.key_high[axis][runs.last]
+    pattern = patterns[joined & ~np.concatenate(([False], joined[:-1]))]
+    for number in range(len(found.base)):
+        moving = (pattern >> number & 2).astype(bool)
+        place, offset = runs.place[moving], ranges.key_low[axis][runs.first[moving]]
+        found.base[number, place] = axis
+        found.value_low[number, place] -= offset
+        found.value_high[number, place] -= offset
+    return found
 
 
-def _lined_up(ranges: Ranges, axis: int, single: bool) -> npt.NDArray[np.intp] | slice:
+def _lined_up(ranges: Ranges, axis: int, single: bool) -> Order:
     """Return the order in which rows to be merged along an axis follow each other.
 
     Of the rows of a key, the first are put beside the first ones of its neighbour, and so on; there
     is nothing to put where every key has a `single` one.
     """
-    if single:
-        low, high = np.delete(ranges.key_low, axis, 0), ranges.key_high[axis + 1 :]
-        return order_of(np.concatenate((low, high, ranges.key_low[axis : axis + 1])))
-    order = np.arange(len(ranges))[order_of(ranges.columns)]
-    keys = np.concatenate((ranges.key_low, ranges.key_high))[:, order]
-    first = starts(keys)
-    begins = np.flatnonzero(first)
-    sizes = np.diff(np.append(begins, len(first)))
-    rank = np.arange(len(first)) - np.repeat(begins, sizes)
-    others = np.delete(keys, (axis, axis + len(ranges.key_low)), axis=0)
-    columns = np.concatenate((others, rank[None], keys[axis : axis + 1]))
-    lined_up: npt.NDArray[np.intp] = order[order_of(columns)]
-    return lined_up
+    keys = _keys(ranges)
+    columns = keys[:axis] + keys[axis + 1 :]
+    if not single:
+        first = starts(keys)
+        places = np.arange(len(first))
+        columns.append(places - np.maximum.accumulate(np.where(first, places, 0)))
+    return order_of([*columns, keys[axis]])
 
 
-def _neighbours(ranges: Ranges, axis: int) -> npt.NDArray[np.bool_]:
-    """Return whether each row but the last is followed by one next to it on an axis alone."""
-    near: npt.NDArray[np.bool_] = ranges.key_low[axis][1:] == ranges.key_high[axis][:-1] + 1
-    for other in range(len(ranges.key_low)):
-        if other != axis:
-            for ends in (ranges.key_low[other], ranges.key_high[other]):
-                near = near & (ends[1:] == ends[:-1])
-    return near
+def _keys(ranges: Ranges) -> list[Integers]:
+    """Return columns that tell the keys of rows: where they begin, and how long they are."""
+    if ranges.key_high is ranges.key_low:
+        return list(ranges.key_low)
+    return [*ranges.key_low, *(ranges.key_high - ranges.key_low)]
 
 
-def _runs(patterns: Integers) -> npt.NDArray[np.bool_]:
-    """Return which pairs of neighbours are merged, given the pattern of each; 0 is none.
+def _telling(ranges: Ranges) -> list[Integers]:
+    """Return columns that tell the rows, in the order of all columns: rows share no corner."""
+    return [*_keys(ranges), *ranges.base, *ranges.value_low]
+
+
+def _patterns(ranges: Ranges, axis: int, order: Order) -> Integers:
+    """Return how each row but the last, in an order, agrees with the next one.
+
+    That is 0 if they are no neighbours on the axis, or a value range neither stays nor moves along;
+    else 1, and 2 more for the first value axis if that moves, 4 for the second, and so on.
+    """
+    agree = ranges.key_low[axis][order][1:] == ranges.key_high[axis][order][:-1] + 1
+    keys = _keys(ranges)
+    for column in keys[:axis] + keys[axis + 1 :]:
+        agree &= _steps(column, order) == 0
+    patterns = np.ones(len(agree), dtype=np.int64)
+    for number, (low, high, base) in enumerate(
+        zip(ranges.value_low, ranges.value_high, ranges.base, strict=True)
+    ):
+        step = _steps(low, order)
+        moves = (step == 1) & (base[order][1:] == ABSOLUTE)
+        agree &= (step == 0) | moves
+        agree &= _steps(base, order) == 0
+        if ranges.value_high is not ranges.value_low:
+            agree &= step == _steps(high, order)
+        patterns |= moves.astype(np.int64) << (number + 1)
+    patterns *= agree
+    return patterns
+
+
+def _steps(column: Integers, order: Order) -> Integers:
+    steps: Integers = np.diff(column[order])
+    return steps
+
+
+def _joined(patterns: Integers) -> npt.NDArray[np.bool_]:
+    """Return which rows are merged with the next, given the pattern of each; 0 is none.
 
     Rows merge from the first on, as long as the pattern stays. Where it changes, the row between
     belongs to what came before, unless only that row would have been left of it.

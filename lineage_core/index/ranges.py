@@ -6,11 +6,14 @@ end. The ends belong to them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from lineage_core.errors import CorruptError
-from lineage_core.index.relation import Integers, order_of
+from lineage_core.index.relation import Integers, Order, at, order_of, packed
 
 Places = npt.NDArray[np.intp]
 
@@ -40,31 +43,60 @@ def spread(begin: npt.NDArray[np.integer], sizes: npt.NDArray[np.integer]) -> tu
     return run, np.arange(len(run)) + (begin - before)[run]
 
 
-def merged(
-    low: Integers, high: Integers, axis: int, *, ordered: bool = False
-) -> tuple[Integers, Integers]:
+def merged(low: Integers, high: Integers, axis: int) -> tuple[Integers, Integers]:
     """Join boxes that follow each other on an axis and are alike on all others.
+
+    What is left of them is in the order they were given in, each in the place of its first one.
 
     Args:
         low: where the boxes begin.
-        high: where they end.
+        high: where they end; the same array if they are cells.
         axis: the axis.
-        ordered: whether the boxes are in order of the other axes, then of this one.
     """
-    begins, ends = np.delete(low, axis, axis=0), np.delete(high, axis, axis=0)
-    long = (begins != ends).any(axis=1)  # the other axes are told by where they begin
-    others = [*begins, *ends[long]]
-    if not ordered:
-        order = order_of(np.array([*others, low[axis]]))
-        low, high, others = low[:, order], high[:, order], [other[order] for other in others]
-    first = np.ones(low.shape[1], dtype=bool)
-    first[1:] = low[axis][1:] != high[axis][:-1] + 1
+    others = [column for number, column in enumerate(low) if number != axis]
+    if high is not low:
+        lengths = [b - a for n, (a, b) in enumerate(zip(low, high, strict=True)) if n != axis]
+        others += [length for length in lengths if length.any()]
+    order = order_of([*others, low[axis]])
+    joined = low[axis][order][1:] == high[axis][order][:-1] + 1
     for other in others:
-        first[1:] |= other[1:] != other[:-1]
-    end = high[axis][lasts(first)]
-    low, high = low[:, first], high[:, first]
-    high[axis] = end
-    return low, high
+        joined &= np.diff(other[order]) == 0
+    runs = runs_of(joined, order)
+    if not len(runs.first):
+        return low, high
+    ends = at(high, runs.kept)
+    ends[axis, runs.place] = high[axis][runs.last]
+    return at(low, runs.kept), ends
+
+
+class Runs(NamedTuple):
+    """Rows that are joined to one, in the place of the first of them.
+
+    Attributes:
+        kept: the places of all rows that are left, in order.
+        first: where the first of several that are joined was.
+        last: where the last of them was.
+        place: where the first of them is now.
+    """
+
+    kept: Places
+    first: Places
+    last: Places
+    place: Places
+
+
+def runs_of(joined: npt.NDArray[np.bool_], order: Order) -> Runs:
+    """Return the runs of rows of which each but the last is `joined` to the next in an order."""
+    pairs = np.flatnonzero(joined)
+    cuts = np.flatnonzero(np.diff(pairs) > 1)
+    first = pairs[np.concatenate(([0], cuts + 1))[: len(pairs)]]
+    last = pairs[np.append(cuts, -1)[: len(pairs)]] + 1
+    gone = pairs + 1
+    if not isinstance(order, slice):
+        first, last, gone = order[first], order[last], order[gone]
+    stays = np.ones(len(joined) + 1, dtype=bool)
+    stays[gone] = False
+    return Runs(np.flatnonzero(stays), first, last, (np.cumsum(stays) - 1)[first])
 
 
 def lasts(first: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -77,16 +109,26 @@ def overlapping(
 ) -> tuple[Places, Places]:
     """Return the pairs of boxes, the one here and the other there, that have a cell in common.
 
-    Those here are in the order of where they begin on the first axis. For each one there, those
-    here are looked at that begin on the first axis before it ends, from the first on that may reach
-    it: as many as overlap, unless long ranges cover many short ones.
+    Those here are in the order of where they begin. For each one there, those here are looked at
+    whose first cell is not behind its last one, from the first on whose last cell may not be before
+    its first: as many as overlap, unless long ranges cover many short ones.
     """
-    reach = np.maximum.accumulate(high[0])
-    begin = np.searchsorted(reach, other_low[0], side="left")
-    end = np.searchsorted(low[0], other_high[0], side="right")
+    first, last, other_first, other_last = _corners(low, high, other_low, other_high)
+    reach = np.maximum.accumulate(last)
+    begin = np.searchsorted(reach, other_first, side="left")
+    end = np.searchsorted(first, other_last, side="right")
     theirs, mine = spread(begin, np.maximum(end - begin, 0))
     meet = np.ones(len(mine), dtype=bool)
     for axis in range(len(low)):
         meet &= low[axis][mine] <= other_high[axis][theirs]
         meet &= high[axis][mine] >= other_low[axis][theirs]
     return mine[meet], theirs[meet]
+
+
+def _corners(*ends: Integers) -> Sequence[Integers]:
+    """Return one number for each first or last cell, in their order; or where it is on one axis."""
+    if len(ends[0]) > 1 and ends[0].shape[1] and ends[-1].shape[1]:
+        codes = packed(np.concatenate(ends, axis=1))
+        if codes is not None:
+            return np.split(codes, np.cumsum([part.shape[1] for part in ends])[:-1])
+    return [part[0] for part in ends]

@@ -7,6 +7,7 @@ row is there twice.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -15,6 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+
+Order: TypeAlias = npt.NDArray[np.intp] | slice
+"""Places in an order; the slice of all of them where they have that order already."""
 
 _MOST = np.iinfo(np.int64).max
 
@@ -50,53 +54,75 @@ def relation(
         values: likewise.
     """
     columns = np.array([*keys, *values], dtype=np.int64)
-    columns = columns[:, distinct(columns)]
+    columns = at(columns, distinct(columns))
     return Relation(columns[: len(keys)], columns[len(keys) :])
 
 
-def distinct(columns: Integers) -> npt.NDArray[np.intp] | slice:
+def at(columns: Integers, places: Order) -> Integers:
+    """Return some places of columns below each other."""
+    return columns[:, places] if isinstance(places, slice) else columns.take(places, axis=1)
+
+
+def distinct(columns: Sequence[Integers] | Integers) -> Order:
     """Return which places make `columns`, an axis each, increase: each row of them once."""
-    if columns.shape[1] < 2:
+    if len(columns[0]) < 2:
         return slice(None)
     codes = packed(columns)
     if codes is None:
         order = np.lexsort(columns[::-1])
-        return order[starts(columns[:, order])]
-    steps = np.diff(codes)
-    if (steps > 0).all():
+        return order[starts([column[order] for column in columns])]
+    if (codes[1:] > codes[:-1]).all():
         return slice(None)
-    order = np.argsort(codes, kind="stable")
-    return order[starts(codes[order][None])]
+    order = _sorting(codes)
+    return order[starts([codes[order]])]
 
 
-def packed(columns: Integers) -> Integers | None:
+def packed(columns: Sequence[Integers] | Integers) -> Integers | None:
     """Return one number a row, in the order of the rows; None if the numbers would not fit."""
-    low, high = columns.min(axis=1), columns.max(axis=1)
-    extents = [int(b) - int(a) + 1 for a, b in zip(low, high, strict=True)]
-    most = 1
-    for extent in extents:
-        most *= extent
-    if most > _MOST:
+    ends = [(int(column.min()), int(column.max())) for column in columns]
+    extents = [high - low + 1 for low, high in ends]
+    if math.prod(extents) > _MOST:
         return None
-    codes: Integers = columns[0] - low[0]
-    for column, least, extent in zip(columns[1:], low[1:], extents[1:], strict=True):
-        codes = codes * extent + (column - least)
+    codes: Integers = columns[0] - ends[0][0]
+    for column, (low, _), extent in zip(columns[1:], ends[1:], extents[1:], strict=True):
+        if extent > 1:
+            codes *= extent
+            codes += column - low if low else column
     return codes
 
 
-def order_of(columns: Integers) -> npt.NDArray[np.intp] | slice:
+def order_of(columns: Sequence[Integers] | Integers) -> Order:
     """Return the places that put the rows of `columns` in order; equal ones stay as they are."""
-    if columns.shape[1] < 2:
+    if len(columns[0]) < 2:
         return slice(None)
     codes = packed(columns)
     if codes is None:
         return np.lexsort(columns[::-1])
-    if (np.diff(codes) >= 0).all():
+    if (codes[1:] >= codes[:-1]).all():
         return slice(None)
-    return np.argsort(codes, kind="stable")
+    return _sorting(codes)
 
 
-def starts(columns: Integers) -> npt.NDArray[np.bool_]:
+def starts(columns: Sequence[Integers] | Integers) -> npt.NDArray[np.bool_]:
     """Return where a row differs from the one before it."""
-    differs = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
-    return np.concatenate(([True], differs))[: columns.shape[1]]
+    first = np.ones(len(columns[0]), dtype=bool)
+    first[1:] = False
+    for column in columns:
+        first[1:] |= column[1:] != column[:-1]
+    return first
+
+
+def _sorting(codes: Integers) -> npt.NDArray[np.intp]:
+    """Return the places that put numbers from 0 on in order; equal ones stay as they are.
+
+    Places are sorted as the lower bits of the numbers where there is room for them: that is several
+    times as fast as to sort places by the numbers.
+    """
+    bits = len(codes).bit_length()
+    if int(codes.max()).bit_length() + bits > 63:
+        return np.argsort(codes, kind="stable")
+    tagged = codes << bits
+    tagged |= np.arange(len(codes))
+    tagged.sort()
+    tagged &= (1 << bits) - 1
+    return tagged
