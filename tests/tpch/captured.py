@@ -83,7 +83,10 @@ class Captured:
 
 
 class Captures:
-    """Runs queries under capture, each (query, mode, scale factor) once."""
+    """Runs queries under capture, each (query, mode, scale factor) once.
+
+    A mode is how intermediates are had; or `index`: indexes are built in the same run.
+    """
 
     def __init__(
         self,
@@ -127,7 +130,8 @@ class Captures:
         if folder not in self._stores:
             self._stores[folder] = open_store(str(folder / "store"))
         store, output = self._stores[folder], str(folder / f"q{query:02}")
-        with self.tables(scale), store.capture(self._spark, job=f"q{query:02}", materialize=mode):
+        how: dict[str, Any] = {"index": True} if mode == "index" else {"materialize": mode}
+        with self.tables(scale), store.capture(self._spark, job=f"q{query:02}", **how):
             self._spark.sql(self._text(query)).write.parquet(output)
         return Captured(query, self._data(scale), store, output)
 
