@@ -303,6 +303,58 @@ class LineageStore:
         found = walk.forward(refs, select, hops, also)
         return Answer(self.catalog.dataset(dataset), Direction.FORWARD, found)
 
+    def linked(
+        self,
+        dataset: str,
+        to: str,
+        where: str | None = None,
+        *,
+        rows: Sequence[Mapping[str, Any]] | None = None,
+        rids: Sequence[int] | pa.Array | None = None,
+        run: str | None = None,
+        as_of: datetime | None = None,
+        hops: int | None = None,
+        strategy: str = "auto",
+        engine: str = "auto",
+    ) -> Answer:
+        """Return which rows of `to` share source rows with the selected rows of `dataset`.
+
+        That is what a brush in one view highlights in another (Smoke 2.1): backward to the sources
+        of `dataset`, and forward to `to`. The answer is about `to` alone, its pairs are rows of
+        `to` and of `dataset`. Other arguments are those of `backward`.
+
+        Args:
+            dataset: whose rows are selected.
+            to: whose rows are wanted: something that captured runs made of the same sources.
+            where: which rows of `dataset`.
+
+        Raises:
+            NotFoundError: no captured run wrote one of them, or they have no source in common.
+            PredicateError: the selection is not valid for the dataset.
+        """
+        from lineage_core.index.record import Direction
+        from lineage_core.query.answer import Answer
+
+        sources = self.backward(
+            dataset,
+            where,
+            rows=rows,
+            rids=rids,
+            run=run,
+            as_of=as_of,
+            hops=hops,
+            strategy=strategy,
+            engine=engine,
+        ).sources
+        target = self.catalog.writers(to, as_of=as_of)[0].dataset
+        found = self._walk(engine, as_of, strategy).linked(sources, target)
+        if not found:
+            raise NotFoundError(
+                f"{dataset} and {to} were made of no common source",
+                hint="row-lineage runs shows what was read and written; hops=1 stops after one run",
+            )
+        return Answer(self.catalog.dataset(dataset), Direction.FORWARD, found)
+
     def query(
         self,
         sql: str,

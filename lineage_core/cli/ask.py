@@ -94,6 +94,20 @@ def forward(settings: Settings, /, dataset: str, **parameters: Any) -> None:
     emit(answered("outputs", f"What rows of {dataset} influenced", found), to)
 
 
+@click.command()
+@click.argument("dataset")
+@click.argument("to")
+@_question
+@click.pass_obj
+def linked(settings: Settings, /, dataset: str, to: str, **parameters: Any) -> None:
+    """Which rows of TO share source rows with these rows of DATASET?"""
+    store, to_where, shown, arguments = _split(settings, parameters)
+    with progress("asking what shares source rows"):
+        answer = store.linked(dataset, to, **arguments)
+        found = fetch(answer.outputs, shown)
+    emit(answered("outputs", f"What rows of {dataset} share sources with", found), to_where)
+
+
 def _split(
     settings: Settings, parameters: dict[str, Any]
 ) -> tuple[LineageStore, Target, Shown, Mapping[str, Any]]:

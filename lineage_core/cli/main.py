@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import click
 
-from lineage_core.cli.ask import backward, forward
+from lineage_core.cli.ask import backward, forward, linked
 from lineage_core.cli.backfill import backfill
 from lineage_core.cli.capture import run
 from lineage_core.cli.crossfilter import crossfilter
@@ -52,7 +52,7 @@ def cli(context: click.Context, store: str, catalog: str | None, debug: bool) ->
 
 _COMMANDS = (
     *(run, backfill, index, runs, show, explain),
-    *(backward, forward, query, crossfilter, dependencies),
+    *(backward, forward, linked, query, crossfilter, dependencies),
     *(doctor, catalog),
 )
 

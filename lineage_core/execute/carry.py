@@ -3,15 +3,21 @@
 What an operator's output rows are made of is what its input rows are made of: scans offer the rids
 of their rows, joins those of both sides, aggregates gather those of each group, all others hand
 them on. At the top, each row has the rids of all that it was made of; nothing else is kept.
+
+Windows are not carried through: each row would hold the rids of its whole frame, the square of a
+partition, in the memory of the user's job. For the same reason groups may have so many rids only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+import pyarrow.parquet as pq
 
 from lineage_core.execute.rids import codes
 from lineage_core.execute.tree import Tree
 from lineage_core.execute.widen import Widener
+from lineage_core.filesystems import locate
 from lineage_core.plan.expr import FALSE, TRUE
 from lineage_core.plan.program import LineageProgram, Step, StepKind
 from lineage_core.plan.relation import Field, Plan, output, rid_id
@@ -41,6 +47,10 @@ _HAND_ON = frozenset(
 """Operators whose rows are made of just the rows that their rids tell."""
 
 
+MOST_GATHERED = 8_000_000
+"""Rows of sources below aggregates: all of them may be in one group, whose rids are in memory."""
+
+
 def files(
     tree: Tree, program: LineageProgram, formats: Mapping[int, str]
 ) -> Mapping[int, Mapping[int, str]]:
@@ -65,8 +75,22 @@ def files(
         return {}  # scans of subqueries are no part of the plan
     if not wanted or not Widener(tree).offers(0, map(rid_id, wanted)):
         return {}
-    found = {at: codes(tree.spark, tree.nodes[at]) for at in wanted}
-    return {at: known for at, known in found.items() if known is not None}
+    coded = {at: codes(tree.spark, tree.nodes[at]) for at in wanted}
+    found = {at: known for at, known in coded.items() if known is not None}
+    gathered = [uri for at in found if _is_gathered(tree, at) for uri in found[at].values()]
+    return found if _rows(gathered) <= MOST_GATHERED else {}
+
+
+def _is_gathered(tree: Tree, at: int) -> bool:
+    return any(
+        tree.names[place] == "Aggregate" and tree.is_below(at, place) for place in range(at)
+    )
+
+
+def _rows(uris: Iterable[str]) -> int:
+    """Return how many rows Parquet files have."""
+    located = locate(uris)
+    return sum(pq.read_metadata(path, filesystem=system).num_rows for system, path in located)
 
 
 def step(plan: Plan, carried: Mapping[int, object]) -> Step:

@@ -71,10 +71,16 @@ def codes(spark: SparkSession, relation: Any) -> Mapping[int, str] | None:
     return found if len(found) == len(set(paths)) else None
 
 
-def gathered(spark: SparkSession, rids: Any) -> Any:
-    """Return the Java expression of the rids of a group's rows, which may have arrays of them."""
+def gathered(spark: SparkSession, rids: Any, *, repeated: bool) -> Any:
+    """Return the Java expression of the rids of a group's rows, which may have arrays of them.
+
+    Args:
+        repeated: whether a group may have many rows of one rid, so that it is worth gathering each
+            once: a join of many to many could have more rows than there is memory.
+    """
     several = rids.dataType().typeName() == "array"
-    collect = java_class(spark, f"{EXPRESSIONS}.aggregate.CollectList")(rids)
+    kind = "CollectSet" if repeated else "CollectList"
+    collect = java_class(spark, f"{EXPRESSIONS}.aggregate.{kind}")(rids)
     every = scala_object(spark, f"{EXPRESSIONS}.aggregate.AggregateExpression").apply(
         collect,
         scala_object(spark, f"{EXPRESSIONS}.aggregate.Complete"),

@@ -52,6 +52,9 @@ _HANDS_ON = frozenset(
 
 _EXCHANGES = frozenset({"Repartition", "RepartitionByExpression"})
 
+_REPEATS = frozenset({"Aggregate", "Expand", "Generate", "Join"})
+"""Operators that may make many rows of one."""
+
 _LEFT_ONLY = ("LeftSemi", "LeftAnti", "ExistenceJoin")
 
 
@@ -199,8 +202,10 @@ def _aggregate(
         id: renamed(spark, keys[positions[id]], keys[positions[id]].name())
         for id in sorted(widener.asked[place] & positions.keys())
     }
+    end = widener.tree.ends[place]
+    repeated = not _REPEATS.isdisjoint(widener.tree.names[place + 1 : end])
     added |= {
-        id: renamed(spark, gathered(spark, rids), rids.name())
+        id: renamed(spark, gathered(spark, rids, repeated=repeated), rids.name())
         for id, rids in inputs[0].items()
         if is_rid(id)
     }

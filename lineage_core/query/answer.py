@@ -19,14 +19,16 @@ import pyarrow.compute as pc
 
 from lineage_core.datasets import canonical, display
 from lineage_core.errors import AmbiguousError, NotFoundError, UncapturedError, UnsupportedError
+from lineage_core.index.cells import Cells
 from lineage_core.index.record import Direction
 from lineage_core.query.chain import Path
 from lineage_core.query.columns import close_matches, find_column
-from lineage_core.query.edges import Edge, edge_between
+from lineage_core.query.edges import Edge, edge_between, edge_of
 from lineage_core.query.evaluate import IN_RID, OUT_RID, Question
-from lineage_core.query.pairing import carried_pairs, compose, in_files, sorted_pairs
+from lineage_core.query.pairing import carried_pairs, compose, in_files, of_files, sorted_pairs
 from lineage_core.query.reader import Reader, need_rids
 from lineage_core.query.roles import UsedColumn, used_columns
+from lineage_core.query.rows import RowSet
 from lineage_core.query.selection import Rids
 from lineage_core.snapshot import Snapshot
 
@@ -139,7 +141,7 @@ class SourceAnswer:
     def count(self) -> int:
         """Return how many rows there are."""
         if self.snapshot.has_rids or not self.snapshot.format:
-            return len(self.rids())
+            return self.ranges().count if self._is_indexed else len(self.rids())
         part = self._only_part()
         return self._keep("count", lambda: self._reader.count(part.path))
 
@@ -152,9 +154,25 @@ class SourceAnswer:
             ChangedError: a file that the answer depends on is not what it was.
         """
         if occurrence is None:
+            if self._is_indexed:
+                return self._keep("rids", lambda: Rids(self.ranges()).rids)
             return self._keep("rids", lambda: self._rids(self.parts))
         part = self.parts[occurrence]
         return self._keep(occurrence, lambda: self._rids([part]))
+
+    def ranges(self) -> Cells:
+        """Return the rids as ranges: what an index gives, not unpacked.
+
+        Raises:
+            UnsupportedError: the dataset's format has no rids, or nothing is known about its
+                content.
+            ChangedError: a file that the answer depends on is not what it was.
+        """
+        return self._keep("ranges", self._ranges)
+
+    def row_set(self) -> RowSet:
+        """Return the rows as a set, to be united, cut or compared with others of the snapshot."""
+        return RowSet(self.snapshot, self.ranges(), self._rows)
 
     def to_arrow(
         self,
@@ -178,9 +196,12 @@ class SourceAnswer:
                 need_rids(self.snapshot)
             part = self._only_part() if occurrence is None else self.parts[occurrence]
             return self._reader.rows(part.path, tuple(numbers), rids=False)
-        rows = self._by_rid(self.rids(occurrence))
-        table = self._reader.rows(rows, tuple(numbers), rids=True)
+        table = self._rows(self.rids(occurrence), numbers)
         return table if with_rid else table.drop_columns(["rid"])
+
+    def _rows(self, rids: pa.Int64Array, columns: Sequence[int]) -> pa.Table:
+        """Return rows of the snapshot: `rid`, and columns by position."""
+        return self._reader.rows(self._by_rid(rids), tuple(columns), rids=True)
 
     def relation(
         self, columns: Sequence[int], *, with_rid: bool, rids: pa.Int64Array | None = None
@@ -209,7 +230,7 @@ class SourceAnswer:
         edges = [edge for edge in found if edge is not None]
         if len(edges) < len(found):
             return []
-        asked = (self._reader.selected(part.path) for part in self.parts)
+        asked = (self._reader.selected(part.path).rids for part in self.parts)
         return list(zip(edges, asked, strict=True))
 
     def pairs(self) -> pa.Table:
@@ -233,12 +254,24 @@ class SourceAnswer:
         return used_columns(self.snapshot, read)
 
     def _known_count(self) -> int | None:
-        rids = self._kept.get("rids")
-        return (
-            len(cast(pa.Array, rids))
-            if rids is not None
-            else cast("int | None", self._kept.get("count"))
-        )
+        if "ranges" in self._kept:
+            return cast(Cells, self._kept["ranges"]).count
+        if "rids" in self._kept:
+            return len(cast(pa.Array, self._kept["rids"]))
+        return cast("int | None", self._kept.get("count"))
+
+    @property
+    def _is_indexed(self) -> bool:
+        """Whether an index leads to the rows."""
+        return any(edge_of(part.path) is not None for part in self.parts)
+
+    def _ranges(self) -> Cells:
+        self._need_parts()
+        found = [self._reader.ranges(part.path) for part in self.parts]
+        rows = found[0]
+        for other in found[1:]:
+            rows |= other
+        return rows if self._files is None else rows & of_files(self._files)
 
     def _rids(self, parts: Sequence[Part]) -> pa.Int64Array:
         self._need_parts()
@@ -383,7 +416,10 @@ def _pairs_of(part: Part, reader: Reader) -> pa.Table:
         return pairs
     start = part.path.first
     side = IN_RID if _goes_down(part) else OUT_RID
-    before = carried_pairs(part.before.pairs(), side, part.before.snapshot, start)
+    pairs_before = part.before.pairs()
+    if any(_goes_down(other) != _goes_down(part) for other in part.before.parts):
+        pairs_before = pairs_before.rename_columns([IN_RID, OUT_RID]).select([OUT_RID, IN_RID])
+    before = carried_pairs(pairs_before, side, part.before.snapshot, start)
     return compose(before, pairs) if _goes_down(part) else compose(pairs, before)
 
 

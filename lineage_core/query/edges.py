@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from lineage_core.datasets import local_path
 from lineage_core.errors import CorruptError
 from lineage_core.index import record
-from lineage_core.index.cells import Cells, cells
+from lineage_core.index.cells import Cells
 from lineage_core.index.file import Index, IndexFile
 from lineage_core.index.record import (
     Direction,
@@ -133,13 +133,13 @@ class Edge:
     indexes: Mapping[Direction, Index]
     ready: Ready | None = None
 
-    def rows(self, rids: pa.Int64Array, direction: Direction) -> Cells:
-        """Return the rids at the other end of the rows `rids`, as ranges."""
-        return self.indexes[direction].related(cells([rids]))
+    def rows(self, asked: Cells, direction: Direction) -> Cells:
+        """Return the rids at the other end of the rows `asked`."""
+        return self.indexes[direction].related(asked)
 
-    def pairs(self, rids: pa.Int64Array, direction: Direction) -> pa.Table:
-        """Return the pairs (`out_rid`, `in_rid`) of the rows `rids` and those at the other end."""
-        found = self.indexes[direction].pairs_of(cells([rids]))
+    def pairs(self, asked: Cells, direction: Direction) -> pa.Table:
+        """Return the pairs (`out_rid`, `in_rid`) of the rows `asked` and those at the other end."""
+        found = self.indexes[direction].pairs_of(asked)
         if direction is Direction.BACKWARD:  # in the order of the keys, as pairs are
             return pa.table([found.keys[0], found.values[0]], schema=SCHEMA)
         return sorted_pairs(pa.table([found.values[0], found.keys[0]], schema=SCHEMA))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lineage_core.index.cells import Cells, boxes
 from lineage_core.query.evaluate import IN_RID, OUT_RID
 from lineage_core.snapshot import RID_SHIFT, DataFile, Snapshot
 
@@ -104,6 +105,12 @@ def in_files(rids: pa.Int64Array, files: frozenset[int]) -> pa.BooleanArray:
     """Return which of `rids` belong to one of the files numbered so."""
     numbers = pc.shift_right(rids, pa.scalar(RID_SHIFT, pa.int64()))
     return pc.is_in(numbers, pa.array(sorted(files), pa.int64()))
+
+
+def of_files(files: frozenset[int]) -> Cells:
+    """Return all rids of the files numbered so."""
+    low = np.array([sorted(files)], dtype=np.int64) << RID_SHIFT
+    return boxes(low, low | _ROW)
 
 
 def file_identity(file: DataFile) -> tuple[str, int, str]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage_core.errors import UnsupportedError
+from lineage_core.index.cells import Cells
 from lineage_core.infer.links import Link
 from lineage_core.plan.expr import Anchor, Column, Compare, Comparison
 from lineage_core.plan.relation import is_rid
@@ -69,9 +70,8 @@ class Reader:
     def rids(self, path: Path) -> pa.Int64Array:
         """Return the sorted, distinct rids of the path's last step."""
         need_rids(path.last)
-        edge = edge_of(path)
-        if edge is not None:
-            return pa.array(edge.rows(self.selected(path), path.direction).to_numpy()[0])
+        if edge_of(path) is not None:
+            return Rids(self.ranges(path)).rids
         if self._is_refined(path):
             return ordered(self._refine(path)[path.steps[-1]].column(RID))
         path = self._staged(path)
@@ -80,6 +80,14 @@ class Reader:
             return ordered(pc.unique(_column(path, carried)).drop_null())
         table = self._ask(path, lambda engine: reached(path, engine, (), rids=True))
         return ordered(table.column(RID))
+
+    def ranges(self, path: Path) -> Cells:
+        """Return what `rids` does, as ranges; where there is an index, they come from it so."""
+        edge = edge_of(path)
+        if edge is None:
+            return Rids(self.rids(path)).ranges
+        need_rids(path.last)
+        return edge.rows(self.selected(path).ranges, path.direction)
 
     def count(self, path: Path) -> int:
         """Return how many rows of the path's last step there are; for formats without rids."""
@@ -121,7 +129,7 @@ class Reader:
             need_rids(snapshot)
         edge = edge_of(path)
         if edge is not None:
-            return edge.pairs(self.selected(path), path.direction)
+            return edge.pairs(self.selected(path).ranges, path.direction)
         if self._is_refined(path):
             rows = self._refine(path)[path.steps[-1]].select([RID])
             plain = Path(replace(path.relations, links=()), path.steps, path.selection)
@@ -153,13 +161,13 @@ class Reader:
             return path.selection.table, *(ends if down else ends[::-1])
         return self.put_aside(path, lambda engine: pairs(path, engine)), OUT_RID, IN_RID
 
-    def selected(self, path: Path) -> pa.Int64Array:
-        """Return the rids of the rows that a path starts from."""
+    def selected(self, path: Path) -> Rids:
+        """Return the rows that a path starts from."""
         if isinstance(path.selection, Rids):
             if path.selection.given:
                 self._verify_one(path.first, "dataset")
-            return path.selection.rids
-        return self.rids(Path(path.relations, path.steps[:1], path.selection))
+            return path.selection
+        return Rids(self.rids(Path(path.relations, path.steps[:1], path.selection)))
 
     def _is_refined(self, path: Path) -> bool:
         """Whether the rows of the path's last step are cut down by those of other sources."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 
 from lineage_core.errors import NotFoundError, PredicateError, UnsupportedError
 from lineage_core.filesystems import resolve
+from lineage_core.index.cells import Cells, cells
 from lineage_core.plan.expr import TRUE, Expr
 from lineage_core.plan.types import is_comparable
 from lineage_core.query.columns import find_column
@@ -31,15 +33,33 @@ class Where:
     predicate: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Rids:
-    """The rows of the sorted, distinct `rids` (int64).
+    """The rows of some rids: as an array of them, sorted and distinct, or as ranges.
 
-    `given` by a user, they are meant of the dataset as it is, so it has to be what it was.
+    Either is made of the other when it is first asked for; sets of millions of rows may never be.
+
+    Args:
+        found: the rids.
+        given: whether a user gave them: then they are meant of the dataset as it is, so it has to
+            be what it was.
     """
 
-    rids: pa.Int64Array
-    given: bool = False
+    __match_args__ = ("rids",)
+
+    def __init__(self, found: pa.Int64Array | Cells, *, given: bool = False) -> None:
+        self._found = found
+        self.given = given
+
+    @cached_property
+    def rids(self) -> pa.Int64Array:
+        """The rids (int64), sorted and distinct."""
+        found = self._found
+        return pa.array(found.to_numpy()[0]) if isinstance(found, Cells) else found
+
+    @cached_property
+    def ranges(self) -> Cells:
+        """The rids as ranges."""
+        return self._found if isinstance(self._found, Cells) else cells([self._found])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -110,6 +110,22 @@ class Walk:
             start += self._up(selected, ref, frozenset(), selection)
         return self._follow(start, hops, self._ahead)
 
+    def linked(self, sources: Iterable[SourceAnswer], dataset: str) -> list[SourceAnswer]:
+        """Return the rows of `dataset` that rows of `sources` went into, over any runs."""
+        level: list[_Reached] = []
+        for source in sources:
+            readers = self.current(self._catalog.related_readers(source.dataset))
+            for ref in readers:
+                level += self._up(source, ref, frozenset(), None)
+        found: list[_Reached] = []
+        while level := _merged(level):
+            found += (at for at in level if at.snapshot.dataset == dataset)
+            self._note_written(level)
+            further = (self._ahead(at, self._answer(at))[1] for at in level if not at.gap)
+            level = [at for more in further for at in more]
+        answers = [self._answer(at) for at in _merged(found)]
+        return sorted(answers, key=lambda answer: answer.snapshot.id)
+
     def _follow(
         self,
         reached: list[_Reached],
@@ -167,8 +183,8 @@ class Walk:
             return f"written by run {ref.run_id} as {target.format}, whose rows have no ids", []
         files = {file_identity(at.snapshot.files[number]) for number in shared}
         relations = _only(relations, [f for f in target.files if file_identity(f) in files])
-        rids = carried(answer.rids(), at.snapshot, relations.snapshots[0]).drop_null()
-        return "", _down(relations, Rids(rids), ref, answer, at.trail)
+        rows = _carried(answer, relations.snapshots[0])
+        return "", _down(relations, rows, ref, answer, at.trail)
 
     def _stranger(self, at: _Reached, refs: Iterable[OutputRef], partly: bool) -> str:
         """Return why files that no known write left are a gap; empty for an outermost dataset."""
@@ -230,8 +246,8 @@ class Walk:
             if direct is not None and source.id == answer.snapshot.id:
                 parts.append(Part(Path(relations, steps, direct), reasons))
             else:
-                rids = Rids(carried(answer.rids(), answer.snapshot, source).drop_null())
-                parts.append(Part(Path(relations, steps, rids), reasons, answer))
+                rows = _carried(answer, source)
+                parts.append(Part(Path(relations, steps, rows), reasons, answer))
         if not parts:
             return []
         return [_Reached(target, tuple(parts), ref.ended, behind)]
@@ -324,6 +340,13 @@ class Walk:
 
     def _answer(self, at: _Reached) -> SourceAnswer:
         return SourceAnswer(at.snapshot, at.parts, self._reader, gap=at.gap, files=at.files)
+
+
+def _carried(answer: SourceAnswer, target: Snapshot) -> Rids:
+    """Return the rows of an answer that are rows of `target`, too."""
+    if answer.snapshot.id == target.id:
+        return Rids(answer.ranges())
+    return Rids(carried(answer.rids(), answer.snapshot, target).drop_null())
 
 
 def _down(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lineage_core as lc
+from lineage_core.execute import carry
 from lineage_core.query import indexing
 from lineage_core.query.carried import pairs_of
 
@@ -145,3 +146,17 @@ def test_a_write_survives_an_index_that_cannot_be_built(
     assert spark.read.parquet(str(tmp_path / "out")).count() == 7
     (source,) = written.store.backward(str(tmp_path / "out"), where="c0 = 1").sources
     assert source.count() == 6
+
+
+def test_groups_that_may_be_too_large_are_not_gathered(
+    spark: SparkSession,
+    lake: Path,
+    tmp_path: Path,
+    decoded: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(carry, "MOST_GATHERED", 39)
+    written = Written(spark, lake, tmp_path / "grouped", CARRIED["group"])
+    assert not decoded and len(written.files()) == 3
+    Written(spark, lake, tmp_path / "joined", CARRIED["many to many"])
+    assert decoded, "nothing is gathered there"
