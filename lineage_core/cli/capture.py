@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="When to save the intermediates that answers need.",
 )
+@click.option("--index", is_flag=True, help="Build rid indexes of what it writes, in the same run.")
+@click.option(
+    "--workload",
+    multiple=True,
+    metavar="SQL",
+    help="Build just what this query needs, of which parameters vary. May be repeated.",
+)
 @click.argument("script", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
@@ -39,6 +46,8 @@ def run(
     settings: Settings,
     job: str | None,
     materialize: str,
+    index: bool,
+    workload: tuple[str, ...],
     script: Path,
     arguments: tuple[str, ...],
 ) -> int:
@@ -57,7 +66,9 @@ def run(
     name = script.stem if job is None else job
 
     def begin(spark: SparkSession) -> AbstractContextManager[Capture]:
-        return store.capture(spark, job=name, materialize=materialize)
+        return store.capture(
+            spark, job=name, materialize=materialize, index=index, workload=workload or None
+        )
 
     captures: list[Capture] = []
     try:

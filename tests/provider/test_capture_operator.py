@@ -128,6 +128,10 @@ def test_the_session_is_asked_for_as_configured(
     assert store.captures[0].asked["materialize"] == "defer"
     operator(lambda: None, materialize="never").execute(context())
     assert store.captures[1].asked["materialize"] == "never"
+    assert [store.captures[1].asked[name] for name in ("index", "workload")] == [False, None]
+    asked = ["select count(*) from backward('out') where a = $a"]
+    operator(lambda: None, index=True, workload=asked).execute(context())
+    assert [store.captures[2].asked[name] for name in ("index", "workload")] == [True, asked]
 
 
 @pytest.mark.parametrize("fails", ["open", "capture", "enter", "exit", "record"])

@@ -9,7 +9,7 @@ totals("orders")   # in the DAG: `spark` is not the caller's to give
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 from airflow.sdk.bases.decorator import DecoratedOperator, task_decorator_factory
@@ -86,6 +86,8 @@ def row_lineage_task(
     store: str | None = None,
     row_lineage_conn_id: str = ...,
     materialize: str | None = None,
+    index: bool = False,
+    workload: Sequence[str] | None = None,
     spark_master: str | None = None,
     spark_conf: Mapping[str, str] | None = None,
     multiple_outputs: bool | None = None,

@@ -40,6 +40,8 @@ class RowLineageCaptureOperator(PythonOperator):
             configuration's.
         row_lineage_conn_id: the connection that names the store; it need not exist.
         materialize: when intermediates are saved: `auto`, `inject`, `defer`, `never`.
+        index: whether rid indexes are built of what it writes, in the same run.
+        workload: the queries that these are for, with parameters for what varies; implies `index`.
         spark_master: master of the session that is started when none is active.
         spark_conf: Spark properties of that session, added to the configuration's.
     """
@@ -53,6 +55,8 @@ class RowLineageCaptureOperator(PythonOperator):
         store: str | None = None,
         row_lineage_conn_id: str = settings.DEFAULT_CONN_ID,
         materialize: str | None = None,
+        index: bool = False,
+        workload: Sequence[str] | None = None,
         spark_master: str | None = None,
         spark_conf: Mapping[str, str] | None = None,
         **kwargs: Any,
@@ -63,6 +67,8 @@ class RowLineageCaptureOperator(PythonOperator):
         self.store = store
         self.row_lineage_conn_id = row_lineage_conn_id
         self.materialize = materialize
+        self.index = index
+        self.workload = workload
         self.spark_master = spark_master
         self.spark_conf = dict(spark_conf or {})
         self._task_run: TaskRun | None = None
@@ -104,6 +110,8 @@ class RowLineageCaptureOperator(PythonOperator):
             run_id=task.run_id,
             tags=dict(task.tags),
             materialize=settings.materialize(self.materialize),
+            index=self.index,
+            workload=self.workload,
         )
 
     def _describe(self, record: RunRecord) -> RunLineage | None:
