@@ -15,6 +15,7 @@ than the number of values asked for: hostile bytes get no memory. All numbers ar
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
@@ -62,15 +63,18 @@ def write(values: Integers, *, runs: bool = True) -> bytes:
         return _HEAD.pack(Form.CONSTANT, 0, first, 0, 0)
     if (steps == steps[0]).all():
         return _HEAD.pack(Form.LINEAR, 0, first, int(steps[0]), 0)
-    forms = [_packed(Form.PACKED, values, 0)]
+    packed = [_Packed.of(Form.PACKED, values, 0)]
     if int(steps.max()) - int(steps.min()) <= _MOST:
-        forms.append(_packed(Form.DELTA, steps, first))
+        packed.append(_Packed.of(Form.DELTA, steps, first))
     if -_MOST <= 2 * int(steps.min()) <= 2 * int(steps.max()) <= _MOST:
-        forms.append(_packed(Form.ZIGZAG, (steps << 1) ^ (steps >> 63), first))
+        packed.append(_Packed.of(Form.ZIGZAG, (steps << 1) ^ (steps >> 63), first))
+    best = min(packed, key=lambda form: form.size)
     changes = np.flatnonzero(steps) + 1
     if runs and len(changes) < len(values) // 4:
-        forms.append(_runs(values, changes))
-    return min(forms, key=len)
+        written = _runs(values, changes)
+        if len(written) < best.size:
+            return written
+    return best.write()
 
 
 def read(data: memoryview, count: int) -> tuple[Integers, int]:
@@ -110,16 +114,48 @@ def read(data: memoryview, count: int) -> tuple[Integers, int]:
     raise _corrupt("has a column of no known form")
 
 
-def _packed(form: Form, values: Integers, first: int) -> bytes:
-    least = int(values.min())
-    above = values - least
-    bits = _width(above)
-    high = np.flatnonzero(above >> bits)
-    body = _PATCHES.pack(len(high)) + _bits(above, bits)
-    if len(high):
-        body += _plain(high) + _plain(above[high] >> bits)
-    numbers = (least, 0) if form is Form.PACKED else (first, least)
-    return _HEAD.pack(form, bits, *numbers, len(body)) + body
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """A packed form of a column, of which the size is known before it is written.
+
+    Attributes:
+        form: which form.
+        numbers: what its head says besides.
+        above: what is packed, less the least of it.
+        bits: in how many bits most of it goes.
+        high: where the rest is, whose upper bits stand behind.
+    """
+
+    form: Form
+    numbers: tuple[int, int]
+    above: Integers
+    bits: int
+    high: Integers
+
+    @staticmethod
+    def of(form: Form, values: Integers, first: int) -> _Packed:
+        least = int(values.min())
+        above = values - least
+        bits = _width(above)
+        high = np.flatnonzero(above >> bits)
+        numbers = (least, 0) if form is Form.PACKED else (first, least)
+        return _Packed(form, numbers, above, bits, high)
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes."""
+        size = _plain_size(len(self.above), self.bits)
+        if len(self.high):
+            upper = int(self.above.max()).bit_length() - self.bits
+            size += _plain_size(len(self.high), int(self.high[-1]).bit_length())
+            size += _plain_size(len(self.high), upper)
+        return size
+
+    def write(self) -> bytes:
+        body = _PATCHES.pack(len(self.high)) + _bits(self.above, self.bits)
+        if len(self.high):
+            body += _plain(self.high) + _plain(self.above[self.high] >> self.bits)
+        return _HEAD.pack(self.form, self.bits, *self.numbers, len(body)) + body
 
 
 def _plain(values: Integers) -> bytes:
@@ -127,6 +163,10 @@ def _plain(values: Integers) -> bytes:
     bits = int(values.max()).bit_length()
     body = _PATCHES.pack(0) + _bits(values, bits)
     return _HEAD.pack(Form.PACKED, bits, 0, 0, len(body)) + body
+
+
+def _plain_size(count: int, bits: int) -> int:
+    return _HEAD.size + _PATCHES.size + (count * bits + 7) // 8
 
 
 def _width(values: Integers) -> int:

@@ -16,7 +16,7 @@ import struct
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -342,16 +342,34 @@ def _cut(keys: Integers) -> int:
 
 
 def _joined(before: Ranges, after: Ranges) -> Ranges:
-    """Return the rows of both, joined where a range goes on from one chunk to the next."""
-    both = (before, after)
-    rest = [np.concatenate((part.base, part.value_low, part.value_high)) for part in both]
-    low = [np.concatenate((p.key_low, r)) for p, r in zip(both, rest, strict=True)]
-    high = [np.concatenate((p.key_high, r)) for p, r in zip(both, rest, strict=True)]
-    begin, end = merged(np.concatenate(low, axis=1), np.concatenate(high, axis=1), 0)
+    """Return the rows of both, joined where a range goes on from one chunk to the next.
+
+    That may be in rows whose keys begin no later than those before end; the others follow.
+    """
+    reach = int(before.key_high[0].max()) + 1
+    met = int(np.searchsorted(after.key_low[0], reach, side="right"))
+    return _following(_merged(before, after.take(slice(met))), after.take(slice(met, None)))
+
+
+def _merged(before: Ranges, after: Ranges) -> Ranges:
+    both = _following(before, after)
+    rest = np.concatenate((both.base, both.value_low, both.value_high))
+    low, high = (np.concatenate((ends, rest)) for ends in (both.key_low, both.key_high))
+    begin, end = merged(low, high, 0)
     keys = len(before.key_low)
     base, value_low, value_high = np.split(begin[keys:], 3)
     joined = Ranges(begin[:keys], end[:keys], value_low, value_high, base)
     return joined.take(order_of(joined.columns))
+
+
+def _following(before: Ranges, after: Ranges) -> Ranges:
+    """Return the rows of one encoding, and then those of another."""
+    return Ranges(
+        *(
+            np.concatenate((getattr(before, field.name), getattr(after, field.name)), axis=1)
+            for field in fields(Ranges)
+        )
+    )
 
 
 def _corrupt(what: str) -> CorruptError:
