@@ -25,6 +25,7 @@ _COLUMNS = {
     "pairs": "int64",
     "backward_bytes": "int64",
     "forward_bytes": "int64",
+    "workload_bytes": "int64",
 }
 
 
@@ -91,4 +92,5 @@ def index(
 
 def _bytes(entry: IndexEntry) -> list[int | None]:
     parts = [entry.part(direction) for direction in Direction]
-    return [part.size if part is not None else None for part in parts]
+    plain = [part.size if part is not None else None for part in parts]
+    return [*plain, entry.size - sum(size or 0 for size in plain)]

@@ -54,7 +54,7 @@ def query(
     with progress("asking what the query reads"):
         found = store.query(sql, given, engine=engine)
     told = f"Precision: {found.precision}" + (f" ({found.reason})" if found.reasons else "")
-    written = report("rows", "Rows of the query", found.to_arrow())
+    written = report("rows", "Rows", found.to_arrow())
 
     def document() -> dict[str, Any]:
         exactness = {"precision": found.precision.value, "reasons": list(found.reasons)}
