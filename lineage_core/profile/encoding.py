@@ -24,6 +24,9 @@ from lineage_core.query.values import distinguished
 from lineage_core.snapshot import DataFile
 
 _ROWS = "x"
+_GREATEST = (1 << 63) - 3
+"""An integer above which there is room for null, and for the end of a range."""
+
 _STRINGS = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -108,7 +111,7 @@ def _close(values: pa.ChunkedArray) -> Encoded | None:
     """Return integers as codes from the least on; None where there would be more than rows."""
     bounds = pc.min_max(values).as_py()
     low, high = bounds["min"], bounds["max"]
-    if low is None or high - low >= len(values):
+    if low is None or high - low >= len(values) or high > _GREATEST:
         return None
     null = high + 1 if values.null_count else None
     whole = values.cast(pa.int64())

@@ -66,6 +66,8 @@ def pairs_of(
         UnsupportedError: it has files that are not known to have been read.
     """
     number = {canonical(file.path): i for i, file in enumerate(source.files)}
+    if len(number) < len(source.files):
+        raise UnsupportedError("a file was read twice, and what was carried does not tell as which")
     codes = {code: number[path] for code, path in carried.files[at].items() if path in number}
     path = Path(relations, (0, 1), EVERYTHING)
     table = pa.table(

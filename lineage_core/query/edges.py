@@ -201,7 +201,10 @@ def _open(store: ArtifactStore, path: str, subject: str) -> Index:
     local = local_path(store.uri(path))
     if local is None:
         return Index(memoryview(store.read(path)), subject)
-    return IndexFile(LocalPath(local), subject)
+    try:
+        return IndexFile(LocalPath(local), subject)
+    except FileNotFoundError:
+        raise CorruptError(f"{store.uri(path)} is gone", hint="build the index again") from None
 
 
 def edge_of(path: Path) -> Edge | None:

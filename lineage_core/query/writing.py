@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import BinaryIO, TypeAlias
 
@@ -15,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lineage_core.errors import UnsupportedError
 from lineage_core.index import record
 from lineage_core.index.file import IndexWriter
 from lineage_core.index.record import Direction, IndexPart, IndexSums, IndexTable
@@ -111,7 +113,10 @@ class Writer:
             added = {key(need): need for need in needs[direction] if need.of}
             for number, need in enumerate(added.values()):
                 name = self._name(leaf, direction, number)
-                sums.append(self._sums(seen, direction, f"{name}-sums.parquet", need))
+                with suppress(
+                    UnsupportedError
+                ):  # then the rows are added up when they are asked for
+                    sums.append(self._sums(seen, direction, f"{name}-sums.parquet", need))
         return pairs, tuple(parts), tuple(sums)
 
     def _views(self, leaf: int, found: Found, direction: Direction) -> Views:
@@ -131,8 +136,10 @@ class Writer:
         advance: Callable[[int], None],
     ) -> tuple[IndexPart, int]:
         """Write one index; return what is known of it, and how many pairs it has."""
+        values, kept = self._values(views, name, need)
+        if values is None:
+            need = replace(need, by=())
         where, by = sql_of(need.where), sql_of(need.by)
-        values = views.values(need.where, need.by) if by else None
         batches = views.partitioned(need.where, need.by, values)
         with self.store.writing(f"{name}.rlx") as sink:
             shape = self._shape(leaf, direction, values)
@@ -143,10 +150,20 @@ class Writer:
                 advance(writer.given)
             writer.finish()
             size = sink.tell()
-        kept = None
-        if values is not None:
-            kept = self._table(f"{name}-values.parquet", values.schema, values.to_batches())
         return IndexPart(direction, f"{name}.rlx", size, where, by, kept), writer.given
+
+    def _values(
+        self, views: Views, name: str, need: Need
+    ) -> tuple[pa.Table | None, IndexTable | None]:
+        """Write the values that rows are partitioned by; none where they cannot be."""
+        if not need.by:
+            return None, None
+        try:
+            values = views.values(need.where, need.by)
+            path = f"{name}-values.parquet"
+            return values, self._table(path, values.schema, values.to_batches())
+        except UnsupportedError:
+            return None, None
 
     def _sums(self, views: Views, direction: Direction, name: str, need: Need) -> IndexSums:
         by = (*need.by, *need.groups)
@@ -156,12 +173,10 @@ class Writer:
         texts = sql_of(need.where), sql_of(by), sql_of(need.of)
         return IndexSums(direction, table, *texts, views.disjoint(need.where))
 
-    def _table(
-        self, path: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
-    ) -> IndexTable:
+    def _table(self, path: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> IndexTable:
         with self.store.writing(path) as sink:
             summed = _Digested(sink)
-            with pq.ParquetWriter(pa.PythonFile(summed, "w"), schema, compression="zstd") as writer:
+            with _parquet(summed, schema) as writer:
                 for batch in batches:
                     writer.write_batch(batch)
             return IndexTable(path, summed.size, summed.digest.hexdigest())
@@ -206,6 +221,15 @@ class _Digested:
 
     def close(self) -> None:
         self.closed = True
+
+
+def _parquet(sink: _Digested, schema: pa.Schema) -> pq.ParquetWriter:
+    try:
+        return pq.ParquetWriter(pa.PythonFile(sink, "w"), schema, compression="zstd")
+    except pa.ArrowNotImplementedError:
+        raise UnsupportedError(
+            "Parquet files do not hold values of all types", hint="compare and group by others"
+        ) from None
 
 
 def _view(need: Need) -> object:

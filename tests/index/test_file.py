@@ -101,6 +101,20 @@ def test_a_lookup_reads_the_blocks_it_needs(tmp_path: Path) -> None:
         assert index.blocks_read == 4
 
 
+def test_a_second_key_leaves_blocks_out() -> None:
+    count = 100_000
+    values = np.random.default_rng(4).permutation(count)
+    index = opened(
+        written(relation([np.zeros(count, int), np.arange(count)], [values]), [1, count, count])
+    )
+    assert index.blocks > 4
+    assert listed(index, [(0, 77_777)]) == [(int(values[77_777]),)]
+    assert index.blocks_read == 1
+    assert listed(index, [(1, 5), (2, 6)]) == [] and index.blocks_read == 1
+    assert listed(index, [(0, 3), (0, 4)]) == sorted((int(values[i]),) for i in (3, 4))
+    assert index.blocks_read == 2
+
+
 def test_a_form_is_small() -> None:
     count = 1_000_000
     rows = np.arange(count)
@@ -153,11 +167,24 @@ def mutated(data: bytes, other: bytes, choose: random.Random) -> bytes:
     return bytes(made)
 
 
-def test_damaged_files_are_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+def relations_of(keys: int) -> list[Pairs]:
+    """Return two relations of so many key axes, of several blocks each."""
+    values = shuffled(100).values[0].tolist()
+    places = [
+        (i,) if keys == 1 else (i // 9, i % 9 * 2, *([i % 2] * (keys - 2))) for i in range(100)
+    ]
+    return [
+        {(*key, value) for key, value in zip(places, values, strict=True)},
+        {(*key, value) for key in places[:20] for value in range(sum(key) % 7)},
+    ]
+
+
+@pytest.mark.parametrize("keys", [1, 2, 3])
+def test_damaged_files_are_errors(monkeypatch: pytest.MonkeyPatch, keys: int) -> None:
     monkeypatch.setattr(block, "MOST_ROWS", 16)
     choose = random.Random(5)
-    pairs = [shuffled(100), made_of({(i, j) for i in range(20) for j in range(i)}, 1, 1)]
-    files = [written(each, [100, 100]) for each in pairs]
+    pairs = [made_of(each, keys, 1) for each in relations_of(keys)]
+    files = [written(each, [100] * (keys + 1)) for each in pairs]
     expected = [pairs_of(each) for each in pairs]
     refused = 0
     for number in range(2000):

@@ -259,3 +259,17 @@ def test_what_cannot_be_checked_is_named(store: lc.LineageStore, addresses: Path
         for path in (folder, folder.parent):
             pq.write_table(pa.table({"k": [1]}), path / "x.parquet")
         store.dependencies(str(folder.parent), ["k -> k"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_greatest_and_least_integers(
+    store: lc.LineageStore, tmp_path: Path, method: Any
+) -> None:
+    for number, last in enumerate((2**63 - 1, -(2**63))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        numbers = [last, last, None, None]
+        table = pa.table({"a": pa.array(numbers, pa.int64()), "b": [1, 2, 3, 3]})
+        pq.write_table(table, folder / "x.parquet")
+        (found,) = store.dependencies(str(folder), ["a -> b"], method=method)
+        assert found.values().column("a").to_pylist() == [last]

@@ -104,6 +104,19 @@ def test_it_is_what_the_program_gives(
     assert not decoded
 
 
+def test_a_file_that_is_read_twice_is_known_by_both_its_numbers(
+    spark: SparkSession, lake: Path, tmp_path: Path, decoded: list[int]
+) -> None:
+    facts = str(lake / "facts")
+    store = lc.open_store(str(tmp_path / "store"))
+    with store.capture(spark, job="twice", index=True) as run:
+        spark.read.parquet(facts, facts).write.parquet(str(tmp_path / "out"))
+    index = tmp_path / "store" / "runs" / run.id / "index"
+    carried = {path.name: path.read_bytes() for path in index.iterdir()}
+    store.index(run=run.id)
+    assert decoded and {path.name: path.read_bytes() for path in index.iterdir()} == carried
+
+
 def test_rows_come_out_as_they_would(
     spark: SparkSession, lake: Path, tmp_path: Path, decoded: list[int]
 ) -> None:

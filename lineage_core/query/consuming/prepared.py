@@ -15,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from lineage_core.errors import UnsupportedError
 from lineage_core.index.cells import Cells, boxes, cells
 from lineage_core.index.record import Direction, IndexPart, IndexSums
 from lineage_core.query import sql
 from lineage_core.query.answer import SourceAnswer
+from lineage_core.query.consuming.columns import RID, used
 from lineage_core.query.consuming.shape import (
     Aggregate,
     AggregateKind,
@@ -75,6 +77,8 @@ class Prepared:
         """Return the rows of the query, had from sums; None if none are ready."""
         if len(self.edges) != 1 or not (self.shape.groups or self.shape.aggregates):
             return None
+        if not self._is_typed():
+            return None
         ((ready, asked),) = self.edges
         for part in ready.sums:
             if part.direction is self._direction and (part.disjoint or len(asked) < 2):
@@ -125,17 +129,42 @@ class Prepared:
         of = {text: f"a{i}" for i, text in enumerate(part.of)}
         if not self._constants.issuperset(part.where) or not self._is_had(by, of):
             return None
-        totals = {_text(each.tree): _total(each, of) for each in self.shape.aggregates}
+        usual = self._typed(by, of)
 
         def named(text: str) -> exp.Expr | None:
-            if text in totals:
-                return totals[text].copy()
-            return exp.column(by[text], table=_SUMS) if text in by else None
+            return usual[text].copy() if text in usual else None
 
         left = [c for c in self.shape.conditions if _text(c.tree) not in part.where]
         conditions = [exp.paren(replaced(c.tree, named)) for c in left]
         found = self._rewritten(lambda tree: replaced(tree, named), conditions)
         return found if all(c.table == _SUMS for c in _columns(found)) else None
+
+    def _typed(self, by: Mapping[str, str], of: Mapping[str, str]) -> dict[str, exp.Expr]:
+        """Return what stands for groups and aggregates, by their texts, of the types of these.
+
+        A sum of counts is of a wider type than a count, and files do not keep some types.
+        """
+        nothing = self._nothing()
+        known = {name.lower() for name in nothing.column_names}
+        found: dict[str, exp.Expr] = {}
+        each: dict[str, exp.Expr] = {}
+        for text, name in by.items():
+            tree: exp.Expr = exp.maybe_parse(text, dialect="duckdb")
+            if known.issuperset(c.name for c in tree.find_all(exp.Column)):  # else it has no use
+                each[text] = exp.AnyValue(this=tree)
+                found[text] = exp.column(name, table=_SUMS)
+        for aggregate in self.shape.aggregates:
+            text = _text(aggregate.tree)
+            each[text], found[text] = aggregate.tree.copy(), _total(aggregate, of)
+        columns = [
+            sql.as_(exp.Anonymous(this="typeof", expressions=[tree]), f"t{i}")
+            for i, tree in enumerate(each.values())
+        ]
+        types = self.run(sql.select(columns, sql.table(_EMPTY)), {_EMPTY: nothing})
+        return {
+            text: exp.cast(found[text], column[0].as_py(), dialect="duckdb")
+            for text, column in zip(each, types.columns, strict=True)
+        }
 
     def _is_had(self, by: Mapping[str, str], of: Mapping[str, str]) -> bool:
         told = all(covered(tree, by.keys()) for tree in self.shape.groups)
@@ -162,8 +191,8 @@ class Prepared:
             query = query.group_by(*groups, copy=False)
         if having := select.args.get("having"):
             query.set("having", exp.Having(this=over(normal(having.this))))
-        if order := select.args.get("order"):
-            query.set("order", exp.Order(expressions=list(_ordered(order, normal, over))))
+        if select.args.get("order"):
+            query.set("order", exp.Order(expressions=list(_ordered(self.query.tree, normal, over))))
         for clause in ("limit", "offset"):
             if select.args.get(clause):
                 query.set(clause, select.args[clause].copy())
@@ -171,19 +200,34 @@ class Prepared:
 
     def _as_usual(self, table: pa.Table) -> pa.Table:
         """Return a table with the names and types that the query's rows have otherwise."""
-        names = [column.name for column in self.snapshot.columns]
-        types = [arrow_type(column.type) for column in self.snapshot.columns]
-        nothing = pa.table([pa.array([], type) for type in types], names=names)
         tree = self.query.tree.copy()
         for relation in tree.find_all(exp.Table):
             relation.set("this", exp.to_identifier(_EMPTY))
-        usual = self.run(tree, {_EMPTY: nothing}).schema
+        usual = self.run(tree, {_EMPTY: self._nothing()}).schema
         return table.rename_columns(usual.names).cast(usual)
 
+    def _is_typed(self) -> bool:
+        """Whether the columns that the query uses are all of types that are known here."""
+        try:
+            self._nothing()
+        except UnsupportedError:
+            return False
+        return True
 
-def prepare(
-    query: Consuming, states: Sequence[SourceAnswer], run: Run
-) -> Prepared | None:
+    def _nothing(self) -> pa.Table:
+        """Return the columns that the query uses, without rows."""
+        wanted = used(self.query.tree).names
+        types = {
+            column.name: arrow_type(column.type)
+            for column in self.snapshot.columns
+            if column.name.lower() in wanted
+        }
+        if RID not in (name.lower() for name in types):
+            types[RID] = pa.int64()
+        return pa.table({name: pa.array([], type) for name, type in types.items()})
+
+
+def prepare(query: Consuming, states: Sequence[SourceAnswer], run: Run) -> Prepared | None:
     """Return a query with the indexes it could be answered from; None if there are none.
 
     Args:
@@ -226,13 +270,19 @@ def _total(aggregate: Aggregate, of: Mapping[str, str]) -> exp.Expr:
 
 
 def _ordered(
-    order: exp.Order,
+    select: exp.Query,
     normal: Callable[[exp.Expr], exp.Expr],
     over: Callable[[exp.Expr], exp.Expr],
 ) -> Iterator[exp.Expr]:
-    for ordered in order.expressions:
-        new = ordered.copy()
-        key = ordered.this
+    """Yield what a query is ordered by; a name by itself is that of an output first."""
+    outputs: dict[str, exp.Expr] = {}
+    for output in select.expressions:
+        if isinstance(output, exp.Alias):
+            outputs.setdefault(output.alias.lower(), output.this)
+    for ordered in select.args["order"].expressions:
+        new, key = ordered.copy(), ordered.this.unnest()
+        if isinstance(key, exp.Column) and not key.table:
+            key = outputs.get(key.name.lower(), key)
         new.set("this", key.copy() if isinstance(key, exp.Literal) else over(normal(key)))
         yield new
 

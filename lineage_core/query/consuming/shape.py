@@ -257,7 +257,7 @@ def _groups(select: exp.Select, names: _Names) -> tuple[exp.Expr, ...] | None:
         listed = [output for output in outputs if not any(_found_in(output))]
     elif {key for key, value in group.args.items() if value} == {"expressions"}:
         listed = []
-        for expression in group.expressions:
+        for expression in (each.unnest() for each in group.expressions):
             if expression.is_int:
                 place = int(expression.name) - 1
                 if not 0 <= place < len(outputs):
@@ -266,7 +266,9 @@ def _groups(select: exp.Select, names: _Names) -> tuple[exp.Expr, ...] | None:
             listed.append(expression)
     else:
         return None
-    if any(isinstance(each, exp.Cube | exp.Rollup | exp.GroupingSets) for each in listed):
+    if any(
+        isinstance(each, exp.Tuple | exp.Cube | exp.Rollup | exp.GroupingSets) for each in listed
+    ):
         return None
     return tuple(dict.fromkeys(names.normal(expression) for expression in listed))
 

@@ -53,10 +53,13 @@ class Views:
         """Return the values of the expressions `by`, as `v<i>`, with their `number`."""
         question, resolved = self._rows([*where, *by])
         columns = [sql.as_(resolved[e].copy(), f"v{i}") for i, e in enumerate(_texts(by))]
+        names = [column.alias for column in columns]
+        spelled = self._spelled(question, resolved, by)
+        columns += [sql.as_(column.copy(), f"t{i}") for i, column in enumerate(spelled)]
         query = sql.select(columns, sql.named(question.query, _ROWS)).distinct(copy=False)
         query = _holding(query, where, resolved)
         order = _nulls_first(column.alias for column in columns)
-        table = self.engine.run(query.order_by(*order), question.tables)
+        table = self.engine.run(query.order_by(*order), question.tables).select(names)
         return table.append_column(NUMBER, pa.array(range(len(table)), pa.int64()))
 
     def partitioned(
@@ -74,10 +77,14 @@ class Views:
         columns.append(sql.as_(exp.column("v", table=_PAIRS), "v"))
         query = self._joined(columns, question, distinct=False)
         if values is not None:
-            theirs = [exp.column(f"v{i}", table=_VALUES) for i in range(len(_texts(by)))]
+            places = {text: exp.column(f"v{i}", table=_VALUES) for i, text in enumerate(_texts(by))}
+            mine = [resolved[text].copy() for text in places]
+            mine += self._spelled(question, resolved, by)
+            theirs: list[exp.Expr] = [place.copy() for place in places.values()]
+            theirs += self._spelled(question, resolved, by, places)
             same = [
-                exp.NullSafeEQ(this=resolved[text].copy(), expression=other)
-                for text, other in zip(_texts(by), theirs, strict=True)
+                exp.NullSafeEQ(this=one, expression=other)
+                for one, other in zip(mine, theirs, strict=True)
             ]
             on = exp.and_(*same, copy=False)
             query = sql.join(query, sql.table(_VALUES, _VALUES), on, "inner")
@@ -96,9 +103,10 @@ class Views:
         columns += [sql.as_(resolved[text].copy(), f"a{i}") for i, text in enumerate(_texts(of))]
         query = self._joined(columns, question, distinct=True)
         query = _holding(query, where, resolved)
+        spelled = self._spelled(question, resolved, by)
         groups = [exp.Literal.number(i + 1) for i in range(len(keys))]
-        query = query.group_by(*groups, copy=False)
-        order = _nulls_first(key.name for key in keys)
+        query = query.group_by(*groups, *spelled, copy=False)
+        order = [*_nulls_first(key.name for key in keys), *(each.copy() for each in spelled)]
         return self.engine.stream(query.order_by(*order), self._tables(question))
 
     def disjoint(self, where: Sequence[exp.Expr]) -> bool:
@@ -110,6 +118,31 @@ class Views:
         query = self._joined([sql.as_(once, "once")], question, distinct=True)
         query = _holding(query, where, resolved)
         return bool(self.engine.run(query, self._tables(question)).column(0)[0].as_py())
+
+    def _spelled(
+        self,
+        question: Question,
+        resolved: Mapping[str, exp.Expr],
+        by: Sequence[exp.Expr],
+        given: Mapping[str, exp.Expr] | None = None,
+    ) -> list[exp.Expr]:
+        """Return the texts of the expressions `by` of which equal values may differ: -0.0 and 0.0.
+
+        Args:
+            given: what the expressions stand in, by their texts; by default they are computed.
+        """
+        texts = _texts(by)
+        columns = [sql.as_(resolved[text].copy(), f"v{i}") for i, text in enumerate(texts)]
+        if not columns:
+            return []
+        query = sql.select(columns, sql.named(question.query.copy(), _ROWS)).limit(0, copy=False)
+        types = self.engine.run(query, question.tables).schema.types
+        found = given or resolved
+        return [
+            exp.cast(found[text].copy(), "VARCHAR")
+            for text, type in zip(texts, types, strict=True)
+            if _is_loose(type) or resolved[text].find(exp.Collate)
+        ]
 
     def _rows(self, trees: Sequence[exp.Expr]) -> tuple[Question, Mapping[str, exp.Expr]]:
         """Return the rows that are found, and expressions over them, by their texts."""
@@ -149,6 +182,12 @@ class Views:
 
     def _tables(self, question: Question) -> dict[str, Given]:
         return question.tables | {_GIVEN: self.pairs[0]}
+
+
+def _is_loose(type: pa.DataType) -> bool:
+    """Whether values of a type may be equal and yet not the same."""
+    tests = (pa.types.is_floating, pa.types.is_interval, pa.types.is_nested)
+    return any(test(type) for test in tests)
 
 
 def _holding(

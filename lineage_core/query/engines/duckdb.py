@@ -136,10 +136,13 @@ class DuckDBEngine:
             return Spooled(uri, "ipc", batches.schema)
 
     def stream(self, query: exp.Query, tables: Mapping[str, Given]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of `query`, in its order, as far as they are wanted."""
+        """Yield the rows of `query`, in its order, as far as they are wanted: a batch at least."""
         with self._database.cursor() as cursor:
             try:
-                yield from _rows(cursor, query, tables).to_arrow_reader(_BATCH)
+                batches = _rows(cursor, query, tables).to_arrow_reader(_BATCH)
+                first = next(batches, None)
+                yield pa.RecordBatch.from_pylist([], batches.schema) if first is None else first
+                yield from batches
             except (duckdb.Error, pa.ArrowException) as error:
                 raise _refused(error) from None
 

@@ -11,6 +11,7 @@ import lineage_core as lc
 from lineage_core.plan.expr import TRUE, Anchor, Column, same
 from lineage_core.plan.program import LineageProgram, Step, StepKind
 from lineage_core.plan.relation import Field
+from tests.query.conftest import commit, record
 
 COLUMNS = {"k": "long", "mode": "string", "price": "decimal(10,2)"}
 
@@ -54,6 +55,12 @@ class Shipping:
         found = self.store.query(sql, parameters)
         assert found.precision == "exact" and found.reasons == ()
         return [tuple(row.values()) for row in found.to_arrow().to_pylist()]
+
+
+@pytest.fixture(scope="session")
+def committing() -> tuple[Callable[..., str], Callable[..., Any], Callable[..., LineageProgram]]:
+    """What commits runs, makes records of them, and programs."""
+    return commit, record, by_key
 
 
 @pytest.fixture

@@ -161,6 +161,15 @@ def test_damage_is_seen(shipping: Any, suffix: str) -> None:
         ))
 
 
+@pytest.mark.parametrize("suffix", ["rlx", "parquet"])
+def test_a_file_that_is_gone_is_seen(shipping: Any, suffix: str) -> None:
+    shipping.store.index("out", workload=[MODES, AIR])
+    for path in Path(shipping.store.url[7:]).glob(f"runs/*/index/*.{suffix}"):
+        path.unlink()
+    with pytest.raises(lc.LineageError, match="gone"):
+        shipping.store.query(AIR if suffix == "rlx" else MODES, {"w": "k = 3"})
+
+
 def test_views_in_each_others_places_are_seen(shipping: Any) -> None:
     other = AIR.replace("AIR", "RAIL")
     shipping.store.index("out", workload=[AIR, other])
