@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from secrets import token_hex
 from typing import BinaryIO, TypeAlias
 
 import numpy as np
@@ -66,6 +67,8 @@ class Writer:
         relations: the output's lineage program.
         reader: reads rows of its datasets.
         engine: puts pairs in order, and evaluates views of them.
+        build: tells the files for a workload from those of another build, which stay good until
+            the record is of these. Files of all pairs are the same in each.
     """
 
     store: ArtifactStore
@@ -73,6 +76,7 @@ class Writer:
     relations: Relations
     reader: Reader
     engine: DuckDBEngine
+    build: str = field(default_factory=lambda: token_hex(4))
 
     def write(
         self,
@@ -113,9 +117,8 @@ class Writer:
             added = {key(need): need for need in needs[direction] if need.of}
             for number, need in enumerate(added.values()):
                 name = self._name(leaf, direction, number)
-                with suppress(
-                    UnsupportedError
-                ):  # then the rows are added up when they are asked for
+                # Else the rows are added up when they are asked for.
+                with suppress(UnsupportedError):
                     sums.append(self._sums(seen, direction, f"{name}-sums.parquet", need))
         return pairs, tuple(parts), tuple(sums)
 
@@ -183,7 +186,7 @@ class Writer:
 
     def _name(self, leaf: int, direction: Direction, number: int | None) -> str:
         at = self.relations.program.steps[leaf].at
-        return f"{self.path}-{at}-{direction}{'' if number is None else f'-{number}'}"
+        return f"{self.path}-{at}-{direction}{'' if number is None else f'-{self.build}-{number}'}"
 
     def _subject(
         self, leaf: int, direction: Direction, where: Sequence[str], by: Sequence[str]

@@ -26,7 +26,7 @@ HOMES: dict[str, tuple[str, ...]] = {
 }
 """Each library (and the provider itself) with the only places that may import it."""
 
-ABOVE = ("lineage_core.lineage", "lineage_core.questions", "lineage_core.cli", "lineage_core.doctor")
+ABOVE = tuple(f"lineage_core.{name}" for name in ("lineage", "questions", "cli", "doctor"))
 """The public API and what people start: made of the stages, so no stage may need them."""
 
 FORBIDDEN = ("pickle", "cloudpickle", "dill", "marshal", "shelve")
