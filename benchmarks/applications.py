@@ -34,7 +34,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import lineage_core as lc
-from lineage_core.query.crossfilter import Crossfilter
+from lineage_core.query.crossfiltering.crossfilter import Crossfilter
 from lineage_core.snapshot import RID_SHIFT
 
 RESULTS = Path(__file__).parent / "results"

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from lineage_core.query.answer import Answer
     from lineage_core.query.consuming.call import Asked
     from lineage_core.query.consuming.result import Result
-    from lineage_core.query.crossfilter import Crossfilter
+    from lineage_core.query.crossfiltering.crossfilter import Crossfilter
+    from lineage_core.query.crossfiltering.views import Written
     from lineage_core.query.edges import Indexes
     from lineage_core.query.engines.choice import Engines
     from lineage_core.query.reader import Reader
     from lineage_core.query.selection import Selection
     from lineage_core.query.strategy import Programs
-    from lineage_core.query.views import Written
     from lineage_core.query.walk import Walk
 
 _CATALOG = "catalog.db"
@@ -268,7 +268,7 @@ class Questions:
             AmbiguousError: they have several datasets in common.
             ChangedError: a view is not what it was.
         """
-        from lineage_core.query.crossfilter import crossfilter
+        from lineage_core.query.crossfiltering.crossfilter import crossfilter
         from lineage_core.query.engines.choice import check_engine
         from lineage_core.query.reader import Reader
 
@@ -334,8 +334,8 @@ class Questions:
 
     def _written(self, view: str, run: str | None, reader: Reader) -> Written:
         """Return a view as the one write that it is of."""
+        from lineage_core.query.crossfiltering.views import Written
         from lineage_core.query.strategy import Strategy
-        from lineage_core.query.views import Written
 
         refs = self.catalog.writers(view, run=run)
         for ref in refs:

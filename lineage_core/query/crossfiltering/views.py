@@ -1,6 +1,6 @@
 """Views over one source: outputs of captured runs, related to the same rows by their rid indexes.
 
-What a crossfilter is made of. The indexes are unpacked into dense arrays (`query.bars`), for which
+What a crossfilter is made of. The indexes are unpacked into dense arrays (`bars`), for which
 the source's rows get numbers: those of its files follow each other, each as far as any row of it
 went into any view. The source itself is not read.
 """
@@ -20,8 +20,8 @@ from lineage_core.errors import AmbiguousError, CorruptError, NotFoundError, Uns
 from lineage_core.index.file import MOST_PAIRS, Index
 from lineage_core.index.provrc import ABSOLUTE, decode
 from lineage_core.index.record import Direction
-from lineage_core.query.bars import Bars, Numbers, bars
 from lineage_core.query.columns import close_matches
+from lineage_core.query.crossfiltering.bars import Bars, Numbers, bars
 from lineage_core.query.edges import Edge
 from lineage_core.query.relations import Relations
 from lineage_core.snapshot import RID_SHIFT, Snapshot

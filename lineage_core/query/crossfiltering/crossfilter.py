@@ -10,7 +10,7 @@ own, so its user can go on choosing among all its bars: after a single brush, th
 what it showed before. Where there are several brushes, a view counts the rows that are in all of
 those that count for it.
 
-Open, a crossfilter holds dense arrays: about 5 to 8 bytes a source row and view (`query.bars`), 8 a
+Open, a crossfilter holds dense arrays: about 5 to 8 bytes a source row and view (`bars`), 8 a
 row for each measure, and the rows of the views themselves. A brush looks once, for each view, at
 the rows it selects.
 """
@@ -28,14 +28,14 @@ from lineage_core.datasets import display
 from lineage_core.errors import NotFoundError, PredicateError, UnsupportedError
 from lineage_core.plan.types import is_comparable
 from lineage_core.plan.unique import keys
-from lineage_core.query.bars import Bars, Numbers, Rows
 from lineage_core.query.chain import Path
 from lineage_core.query.columns import close_matches, find_column
-from lineage_core.query.measures import Measure, measure
+from lineage_core.query.crossfiltering.bars import Bars, Numbers, Rows
+from lineage_core.query.crossfiltering.measures import Measure, measure
+from lineage_core.query.crossfiltering.views import Written, common_source, numbering, unpack
 from lineage_core.query.reader import Reader
 from lineage_core.query.selection import EVERYTHING, Where
 from lineage_core.query.values import distinguished
-from lineage_core.query.views import Written, common_source, numbering, unpack
 from lineage_core.query.where import parse_where
 from lineage_core.snapshot import Snapshot
 

@@ -23,12 +23,12 @@ from lineage_core.index.relation import relation
 from lineage_core.plan.expr import TRUE
 from lineage_core.plan.program import LineageProgram, Step, StepKind
 from lineage_core.plan.relation import Field
-from lineage_core.query.crossfilter import Crossfilter, crossfilter
+from lineage_core.query.crossfiltering.crossfilter import Crossfilter, crossfilter
+from lineage_core.query.crossfiltering.views import Written
 from lineage_core.query.edges import Edge
 from lineage_core.query.engines.choice import Engines
 from lineage_core.query.reader import Reader
 from lineage_core.query.relations import Relations
-from lineage_core.query.views import Written
 from lineage_core.snapshot import RID_SHIFT, Snapshot
 
 Pairs = set[tuple[int, int]]

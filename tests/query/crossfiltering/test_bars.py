@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lineage_core as lc
-from lineage_core.query import bars as module
-from lineage_core.query.bars import Bars, bars
+from lineage_core.query.crossfiltering import bars as module
+from lineage_core.query.crossfiltering.bars import Bars, bars
 
 Pairs = set[tuple[int, int]]
 
