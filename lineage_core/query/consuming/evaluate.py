@@ -22,7 +22,7 @@ from lineage_core.query.columns import close_matches
 from lineage_core.query.consuming.call import Asked, filled
 from lineage_core.query.consuming.columns import RID, used, without_rid
 from lineage_core.query.consuming.prepared import prepare
-from lineage_core.query.consuming.relation import Relation, relation
+from lineage_core.query.consuming.relation import Relation, relation, told
 from lineage_core.query.consuming.result import Result, result
 from lineage_core.query.consuming.text import Consuming
 from lineage_core.snapshot import Snapshot
@@ -58,7 +58,7 @@ def evaluate(query: Consuming, given: Mapping[str, Any] | Sequence[Any], ask: As
         table = ready.table() if ready is not None else None
         if table is not None:
             (state,) = states
-            return result(table, [state.precision], state.reasons)
+            return result(table, [state.precision], told(states))
         only = ready.rids() if ready is not None else None
         found[name] = relation(states, columns, with_rid=RID in wanted.names, only=only)
     tree = query.tree.copy()

@@ -91,7 +91,6 @@ def relation(
     query, *others = (each[0] for each in read)
     for other in others:
         query = exp.union(query, other, distinct=False, copy=False)
-    reasons = (f"{display(state.dataset)}: {why}" for state in states for why in state.reasons)
     return Relation(
         query,
         {name: table for _, tables, _ in read for name, table in tables.items()},
@@ -99,8 +98,14 @@ def relation(
         (*(column.name for column in snapshots[0].columns), *([RID] if with_rid else ())),
         with_rid,
         least(state.precision for state in states),
-        tuple(dict.fromkeys(reasons)),
+        told(states),
     )
+
+
+def told(states: Sequence[SourceAnswer]) -> tuple[str, ...]:
+    """Return why rows of a dataset are not exactly the lineage, each reason once."""
+    reasons = (f"{display(state.dataset)}: {why}" for state in states for why in state.reasons)
+    return tuple(dict.fromkeys(reasons))
 
 
 _Rows: TypeAlias = tuple[exp.Query, dict[str, pa.Table], tuple[Snapshot, ...]]

@@ -202,3 +202,17 @@ def test_a_build_that_breaks_off_leaves_the_old_one(
     used.clear()
     assert answers(shipping, AIR) == expected and set(used) == {"part"}
     assert not shipping.store.index("out", workload=[AIR]), "it is there"
+
+
+def test_what_is_not_exact_is_said_to_be_so(
+    shipping: Any, used: list[str], committing: Any
+) -> None:
+    commit, record, program = committing
+    blurred = program(shipping.out, shipping.lines, why=("an opaque operator blurs it",))
+    commit(shipping.store, record(blurred, [shipping.out, shipping.lines]), minute=2)
+    plain = shipping.store.query(ONE_MODE, {"w": "k = 3", "mode": "AIR"})
+    shipping.store.index("out", workload=[ONE_MODE])
+    summed = shipping.store.query(ONE_MODE, {"w": "k = 3", "mode": "AIR"})
+    assert used == ["sums"]
+    assert summed.precision == plain.precision == "superset"
+    assert summed.reasons == plain.reasons and "opaque" in summed.reason
