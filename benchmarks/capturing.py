@@ -86,13 +86,16 @@ def measure(bench: Bench, text: str, rounds: int, patience: float = 60) -> dict[
     in_same_run = bench.index_files(runs["inject"])
     (record,) = bench.store.index(run=runs["inject"])
     assert in_same_run == bench.index_files(runs["inject"]), "inject and defer differ"
-    (output,) = bench.store.run(runs["inject"]).outputs
+    written = {way: bench.store.run(run).outputs[0] for way, run in runs.items()}
     return {
         "times": {name: found.as_json() for name, found in times.items()},
-        "rows": output.rows,
+        "rows": written["inject"].rows,
         "pairs": sum(entry.pairs for entry in record.entries),
         "bytes": size(record),
-        "stages": {stage.stage: round(stage.seconds, 4) for stage in output.timings},
+        "stages": {
+            way: {timing.stage: round(timing.seconds, 4) for timing in output.timings}
+            for way, output in written.items()
+        },
     }
 
 

@@ -1,4 +1,4 @@
-"""Queries that go on from a bar of TPC-H Q1: drilled down, filtered, drilled down again (Smoke 6.4).
+"""Queries that go on from a bar of TPC-H Q1: drilled down, filtered, drilled down (Smoke 6.4).
 
     Q1a   the bar's rows by year and month of `l_shipdate`, with the aggregates of Q1
     Q1b   the same, of a ship mode and an instruction
@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -23,7 +24,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 from capturing import Bench
-from timing import in_turns
+from timing import Action, in_turns
 from workload import OUT_RID, Output, Workload
 
 _AGGREGATES = (
@@ -39,7 +40,39 @@ _QUERIES = {"Q1a": (_MONTH, ""), "Q1b": (_MONTH, _SHIPPED), "Q1c": (f"{_MONTH}, 
 _BAR = "l_returnflag = $flag and l_linestatus = $status and l_shipdate <= date '1998-09-02'"
 
 NAME = "q01"
-PUSHED = "Q3, one source backward"
+
+
+@dataclass(frozen=True)
+class Drill:
+    """A query, asked of bars (rows of Q1's output, with their rids) with values of parameters."""
+
+    bench: Bench
+    database: duckdb.DuckDBPyConnection
+    name: str
+    asked: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]]
+
+    @property
+    def text(self) -> str:
+        groups, where = _QUERIES[self.name]
+        return _grouped(groups, _backward(self.bench), where)
+
+    def lazily(self, place: int) -> pa.Table:
+        bar, values = self.asked[place]
+        groups, where = _QUERIES[self.name]
+        text = _grouped(groups, "lineitem", f"{_BAR} and {where}" if where else _BAR)
+        key = {"flag": bar["l_returnflag"], "status": bar["l_linestatus"]}
+        return self.database.sql(text, params={**key, **values}).to_arrow_table()
+
+    def by_index(self, place: int) -> pa.Table:
+        bar, values = self.asked[place]
+        return self.bench.store.query(self.text, {"bar": [bar[OUT_RID]], **values}).to_arrow()
+
+    def workloads(self) -> dict[str, list[str] | None]:
+        """Return the workload that each way of answering is declared by."""
+        _, where = _QUERIES[self.name]
+        skipping = f"select l_tax from {_backward(self.bench)} where {where}"
+        skipped: dict[str, list[str] | None] = {"data skipping": [skipping]} if where else {}
+        return {"index": None, **skipped, "push-down": [self.text]}
 
 
 def queries(
@@ -50,27 +83,28 @@ def queries(
     bars = Output(bench.output(NAME)).rows.to_pylist()
     database = workload.connect()
     shipped = _combinations(database, combinations)
-    for query, (groups, where) in _QUERIES.items():
-        given = shipped if where else [{}]
-        text, lazy = _text(bench, groups, where), _lazy(groups, where)
-        asked = [(bar, values) for bar in bars for values in given]
-        expected = [_ask_lazily(database, lazy, bar, values) for bar, values in asked]
-
-        def ask_lazily(place: int, lazy: str = lazy, asked: Any = asked) -> pa.Table:
-            return _ask_lazily(database, lazy, *asked[place])
-
-        def ask(place: int, text: str = text, asked: Any = asked) -> pa.Table:
-            bar, values = asked[place]
-            return bench.store.query(text, {"bar": [bar[OUT_RID]], **values}).to_arrow()
-
-        def row(way: str, built: Mapping[str, Any], times: Any, asked: Any = asked) -> Any:
-            sizes = [bar["count_order"] for bar, _ in asked]
-            return {"query": query, "way": way, **built, "bars": sizes, "times": times}
-
-        yield row("lazy", {}, _latencies(ask_lazily, expected, rounds))
-        for way, declared in _ways(bench, text, where).items():
+    for name, (_, where) in _QUERIES.items():
+        drill = Drill(
+            bench,
+            database,
+            name,
+            [(bar, some) for bar in bars for some in (shipped if where else [{}])],
+        )
+        expected = [drill.lazily(place) for place in range(len(drill.asked))]
+        about = {
+            "query": name,
+            "bars": [bar["count_order"] for bar, _ in drill.asked],
+            "rows": [sum(table.column("count_order").to_pylist()) for table in expected],
+        }
+        yield {**about, "way": "lazy", "times": _latencies(drill.lazily, expected, rounds)}
+        for way, declared in drill.workloads().items():
             built = _built(bench, run, declared)
-            yield row(way, built, _latencies(ask, expected, rounds))
+            yield {
+                **about,
+                "way": way,
+                **built,
+                "times": _latencies(drill.by_index, expected, rounds),
+            }
 
 
 def pruned(bench: Bench, workload: Workload, number: int, rounds: int) -> dict[str, Any]:
@@ -86,28 +120,21 @@ def pruned(bench: Bench, workload: Workload, number: int, rounds: int) -> dict[s
         "lineitem, backward": [backward],
         "lineitem, backward, l_shipmode = 'AIR'": [shipped],
     }
-    times = in_turns(
-        {
-            label: (lambda _, texts=texts: bench.store.index(run=run, workload=texts))
-            for label, texts in workloads.items()
-        },
-        rounds,
-    )
+
+    def building(texts: Sequence[str] | None) -> Action:
+        return lambda _: bench.store.index(run=run, workload=texts)
+
+    times = in_turns({label: building(texts) for label, texts in workloads.items()}, rounds)
     found = {}
     for label, texts in workloads.items():
         (record,) = bench.store.index(run=run, workload=texts)
         files = sum(len(entry.paths) for entry in record.entries)
         found[label] = {
-            "bytes": capturing.size(record), "files": files, "times": times[label].as_json()
+            "bytes": capturing.size(record),
+            "files": files,
+            "times": times[label].as_json(),
         }
     return {"query": number, "workloads": found}
-
-
-def _ways(bench: Bench, text: str, where: str) -> dict[str, list[str] | None]:
-    """Return the workload that each way of answering a query is declared by."""
-    skipping = f"select l_tax from {_backward(bench)} where {where}"
-    skipped: dict[str, list[str] | None] = {"data skipping": [skipping]} if where else {}
-    return {"index": None, **skipped, "push-down": [text]}
 
 
 def _built(bench: Bench, run: str, declared: Sequence[str] | None) -> dict[str, Any]:
@@ -117,7 +144,10 @@ def _built(bench: Bench, run: str, declared: Sequence[str] | None) -> dict[str, 
     kinds = [len(entry.parts) for entry in record.entries]
     sums = [len(entry.sums) for entry in record.entries]
     return {
-        "build": seconds, "bytes": capturing.size(record), "parts": sum(kinds), "sums": sum(sums)
+        "build": seconds,
+        "bytes": capturing.size(record),
+        "parts": sum(kinds),
+        "sums": sum(sums),
     }
 
 
@@ -141,21 +171,9 @@ def _backward(bench: Bench) -> str:
     return f"backward('{bench.output(NAME)}', 'lineitem', rids => $bar)"
 
 
-def _text(bench: Bench, groups: str, where: str) -> str:
+def _grouped(groups: str, relation: str, where: str) -> str:
     filtered = f" where {where}" if where else ""
-    return f"select {groups},{_AGGREGATES} from {_backward(bench)}{filtered} group by {groups}"
-
-
-def _lazy(groups: str, where: str) -> str:
-    filtered = f" and {where}" if where else ""
-    return f"select {groups},{_AGGREGATES} from lineitem where {_BAR}{filtered} group by {groups}"
-
-
-def _ask_lazily(
-    database: duckdb.DuckDBPyConnection, text: str, bar: Mapping[str, Any], values: Mapping[str, str]
-) -> pa.Table:
-    key = {"flag": bar["l_returnflag"], "status": bar["l_linestatus"]}
-    return database.sql(text, params={**key, **values}).to_arrow_table()
+    return f"select {groups},{_AGGREGATES} from {relation}{filtered} group by {groups}"
 
 
 def _combinations(database: duckdb.DuckDBPyConnection, count: int) -> list[dict[str, str]]:
@@ -169,8 +187,10 @@ def _combinations(database: duckdb.DuckDBPyConnection, count: int) -> list[dict[
 
 def _compare(found: pa.Table, expected: pa.Table) -> None:
     """Raise unless two tables have the same rows, in any order; doubles nearly so."""
-    ours, theirs = (sorted(zip(*table.to_pydict().values(), strict=True), key=_key)
-                    for table in (found, expected))
+    ours, theirs = (
+        sorted(zip(*table.to_pydict().values(), strict=True), key=_key)
+        for table in (found, expected)
+    )
     assert len(ours) == len(theirs), "they disagree"
     for mine, other in zip(ours, theirs, strict=True):
         assert all(map(_same, mine, other)), "they disagree"

@@ -1,4 +1,4 @@
-"""What capturing costs: single operators over zipfian tables, and queries of TPC-H (Smoke 6.1, 6.2)."""
+"""What capturing costs: operators over zipfian tables, queries of TPC-H (Smoke 6.1, 6.2)."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
                 (`capturing.py`): overheads and bytes; `--large` adds the paper's largest tables
     tpch        Q1, Q3, Q10 and Q12 in the same ways
     tracing     where one group came from: rids and rows by index, beside a scan (`tracing.py`)
-    drilling    queries over a bar of Q1, plainly indexed and with declared workloads (`drilling.py`)
+    drilling    queries over a bar of Q1, by plain indexes and declared workloads (`drilling.py`)
 
 Ways that are compared take turns in one process, after a warm-up; medians count, and answers are
 compared. Results go to `benchmarks/results/smoke.md`, `.json` and `smoke-*.png`.
@@ -71,7 +71,9 @@ def main() -> None:
     arguments = _arguments()
     sizes = _sizes(arguments)
     document: dict[str, Any] = {
-        "machine": machine.facts(), "load": [machine.load()], "scale_factor": sizes.scale
+        "machine": machine.facts(),
+        "load": [machine.load()],
+        "scale_factor": sizes.scale,
     }
     with tempfile.TemporaryDirectory(prefix="row-lineage-smoke-") as folder:
         document |= measure(Path(folder), sizes, arguments.only)
@@ -115,9 +117,7 @@ def _tpch(bench: Bench, workload: Workload, sizes: Sizes) -> Iterator[dict[str, 
 
 def _tracing(bench: Bench, _: Workload, sizes: Sizes) -> Iterator[dict[str, Any]]:
     rows, groups = sizes.traced
-    return tracing.groups(
-        bench, bench.folder / "data", rows, groups, sizes.sample, sizes.rounds
-    )
+    return tracing.groups(bench, bench.folder / "data", rows, groups, sizes.sample, sizes.rounds)
 
 
 def _drilling(bench: Bench, workload: Workload, sizes: Sizes) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import zipf
 from capturing import Bench
 from operators import GROUP_BY
-from timing import in_turns
+from timing import Action, in_turns
 from workload import OUT_RID, Output
 
 SKEWS = (0, 0.4, 0.8, 1.6)
@@ -88,6 +88,9 @@ def _group(
         (source,) = bench.store.backward(output, rids=[group[OUT_RID]], strategy="index").sources
         return source.to_arrow()
 
+    def timed(way: Callable[[], object]) -> Action:
+        return lambda _: way()
+
     def scanned(text: str) -> Callable[[], pa.Table]:
         return lambda: database.sql(text, params=[group["z"]]).to_arrow_table()
 
@@ -96,7 +99,7 @@ def _group(
     first = answers[0].sort_by("id")
     assert all(first.equals(other.sort_by("id")) for other in answers[1:]), "they disagree"
     assert len(rids()) == len(first) == group["n"], "they disagree"
-    times = in_turns({name: (lambda _, way=way: way()) for name, way in ways.items()}, rounds, 10)
+    times = in_turns({name: timed(way) for name, way in ways.items()}, rounds, 10)
     return {
         "size": group["n"],
         "times": {name: found.as_json() for name, found in times.items()},
