@@ -79,7 +79,7 @@ def main() -> None:
         document |= measure(Path(folder), sizes, arguments.only)
     document["load"].append(machine.load())
     RESULTS.mkdir(exist_ok=True)
-    name = "smoke-quick" if arguments.quick else "smoke"
+    name = "quick-smoke" if arguments.quick else "smoke"
     whole = RESULTS / f"{name}.json"
     known = json.loads(whole.read_text()) if whole.exists() and not arguments.again else {}
     document = {**known, **document}
@@ -135,8 +135,10 @@ _SECTIONS: dict[str, Callable[[Bench, Workload, Sizes], Iterator[dict[str, Any]]
 
 
 def _told(section: str, results: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    begin = time.perf_counter()
     for number, result in enumerate(results, 1):
-        print(f"{section}: {number} done", file=sys.stderr, flush=True)
+        seconds = time.perf_counter() - begin
+        print(f"{section}: {number} done, {seconds:.0f} s", file=sys.stderr, flush=True)
         yield result
 
 
