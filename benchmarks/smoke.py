@@ -60,7 +60,7 @@ class Sizes:
     matched: tuple[tuple[int, int], ...] = operators.MATCHED
     traced: tuple[int, int] = (1_000_000, 5_000)
     sample: int = 25
-    combinations: int = 7
+    combinations: int = 4
     rounds: int = 3
 
 
@@ -123,7 +123,7 @@ def _tracing(bench: Bench, _: Workload, sizes: Sizes) -> Iterator[dict[str, Any]
 def _drilling(bench: Bench, workload: Workload, sizes: Sizes) -> Iterator[dict[str, Any]]:
     yield from drilling.queries(bench, workload, sizes.combinations, sizes.rounds)
     for number in (1, 3):
-        yield {"pruned": drilling.pruned(bench, workload, number, sizes.rounds)}
+        yield {"pruned": drilling.pruned(bench, workload, number, 2)}
 
 
 _SECTIONS: dict[str, Callable[[Bench, Workload, Sizes], Iterator[dict[str, Any]]]] = {
@@ -171,7 +171,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", default=SECTIONS, choices=SECTIONS, help="sections")
     parser.add_argument("--rows", type=int, default=1_000_000, help="of the table traced")
     parser.add_argument("--sample", type=int, default=25, help="groups traced, a skew")
-    parser.add_argument("--combinations", type=int, default=7, help="of parameters, a bar")
+    parser.add_argument("--combinations", type=int, default=4, help="of parameters, a bar")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--large", action="store_true", help="the largest tables, too")
     parser.add_argument("--again", action="store_true", help="forget sections not measured now")
