@@ -77,11 +77,11 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory(prefix="row-lineage-smoke-") as folder:
         document |= measure(Path(folder), sizes, arguments.only)
-    document["load"].append(machine.load())
     RESULTS.mkdir(exist_ok=True)
     name = "quick-smoke" if arguments.quick else "smoke"
     whole = RESULTS / f"{name}.json"
     known = json.loads(whole.read_text()) if whole.exists() and not arguments.again else {}
+    document["load"] = [*known.get("load", []), *document["load"], machine.load()]
     document = {**known, **document}
     whole.write_text(json.dumps(document, indent=2) + "\n")
     text = smoke_report.report(document)

@@ -32,7 +32,7 @@ def report(document: Found) -> str:
     about, load = document["machine"], document["load"]
     title = (
         f"# Smoke's experiments; {about['cores']} cores, Spark {about['pyspark']}, "
-        f"DuckDB {about['duckdb']}, load {load[0]} before and {load[-1]} after"
+        f"DuckDB {about['duckdb']}, load average {min(load)} to {max(load)}"
     )
     parts = [title, _NOTE]
     for section, shown in _SECTIONS.items():
@@ -46,7 +46,8 @@ _NOTE = (
     "`captured` has no index, `inject` builds the indexes in the same run, `defer` after it. "
     "Smoke's own (columns `paper`) are relative to base queries of an engine in memory that take "
     "milliseconds, so they are not of the same thing. Index files of `inject` and `defer` were "
-    "equal byte by byte."
+    "equal byte by byte. A load average above the number of cores makes times worth little: an "
+    "overhead below zero is of other work on the machine."
 )
 
 
