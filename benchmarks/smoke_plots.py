@@ -11,6 +11,7 @@ import matplotlib
 matplotlib.use("Agg")  # there is no screen
 
 from matplotlib import pyplot
+from matplotlib.ticker import NullFormatter
 from smoke_report import INTERACTIVE, overheads
 
 Found = Mapping[str, Any]
@@ -21,6 +22,9 @@ _TRACED = {
     "parquet": "scan of Parquet",
     "memory": "scan of memory",
 }
+
+
+_COLOURS = {"lazy": "C0", "index": "C1", "data skipping": "C2", "push-down": "C3"}
 
 
 def draw(document: Found, path: Path) -> None:
@@ -63,6 +67,7 @@ def _tracing(results: Sequence[Found]) -> Any:
             times = [group["times"][way]["median"] * 1e3 for group in found["groups"]]
             axis.plot(sizes, times, ".-", label=label)
         axis.set(xscale="log", yscale="log", title=f"theta {found['theta']:g}", xlabel="rows")
+        axis.xaxis.set_minor_formatter(NullFormatter())  # a narrow axis would be full of labels
     axes[0][0].set_ylabel("ms")
     axes[0][-1].legend(fontsize="x-small")
     return figure
@@ -76,7 +81,9 @@ def _drilling(results: Sequence[Found]) -> Any:
         for found in asked:
             if found["query"] == query:
                 times = [second * 1e3 for second in found["times"]]
-                axis.plot(found["rows"], times, ".", label=found["way"])
+                axis.plot(
+                    found["rows"], times, ".", color=_COLOURS[found["way"]], label=found["way"]
+                )
         axis.axhline(INTERACTIVE * 1e3, linestyle="--", color="grey", label="150 ms")
         axis.set(xscale="log", yscale="log", title=query, xlabel="rows asked for")
     axes[0][0].set_ylabel("ms")
