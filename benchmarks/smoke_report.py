@@ -47,7 +47,7 @@ _NOTE = (
     "Smoke's own (columns `paper`) are relative to base queries of an engine in memory that take "
     "milliseconds, so they are not of the same thing. Index files of `inject` and `defer` were "
     "equal byte by byte. A load average above the number of cores makes times worth little: an "
-    "overhead below zero is of other work on the machine."
+    "overhead below zero is of other work on the machine. Sections may be of runs of their own."
 )
 
 
