@@ -92,14 +92,15 @@ class Saving:
         files = self._carrying({self.program.steps[number].at for number in chosen})
         rids = len(self.program.steps)  # of no step of the program
         if files:
-            steps[rids] = carry.step(self.captured.plan, files)
+            steps[rids] = carry.step(self.captured.plan, carry.top(self._tree), files)
         if not steps:
             return None
         java, plan = self.captured.java, self.captured.plan
         rest, artifacts = inject.inject(self.spark, java, plan, steps, self.place)
         for artifact in artifacts:
             if artifact.step == rids:
-                self.carried = Carried(artifact, carry.told(plan), files)
+                at = steps[rids].at
+                self.carried = Carried(artifact, at, carry.told(plan), files)
             else:
                 self.artifacts.append(artifact)
         return saved.dataset(self.spark, rest)
@@ -110,7 +111,10 @@ class Saving:
         Args:
             cut: the places whose rows are saved anyway.
         """
-        if not self.carries or 0 in cut or not self._can_split(0):
+        if not self.carries:
+            return {}
+        top = carry.top(self._tree)
+        if top in cut or not self._can_split(top):
             return {}
         formats = {n: source.format for n, source in enumerate(self.captured.sources)}
         return carry.files(self._tree, self.program, formats)

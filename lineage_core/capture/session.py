@@ -172,7 +172,7 @@ class Capture:
             _logger.debug("", exc_info=error)
         finally:
             if carried is not None:
-                self._artifacts.remove(attempt.place.folder(0))
+                self._artifacts.remove(attempt.place.folder(carried.at))
 
     def watch(self, call: Callable[[], T], why: str) -> T:
         """Run statements that cannot be met before, and note what they wrote; called by the hooks.

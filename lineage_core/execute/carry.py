@@ -73,7 +73,7 @@ def files(
     wanted = [at for at in wanted if not _none_of(program, at)]
     if not all(at < len(tree.nodes) for at in wanted):
         return {}  # scans of subqueries are no part of the plan
-    if not wanted or not Widener(tree).offers(0, map(rid_id, wanted)):
+    if not wanted or not Widener(tree).offers(top(tree), map(rid_id, wanted)):
         return {}
     coded = {at: codes(tree.spark, tree.nodes[at]) for at in wanted}
     found = {at: known for at, known in coded.items() if known is not None}
@@ -93,10 +93,27 @@ def _rows(uris: Iterable[str]) -> int:
     return sum(pq.read_metadata(path, filesystem=system).num_rows for system, path in located)
 
 
-def step(plan: Plan, carried: Mapping[int, object]) -> Step:
-    """Return the written rows with the rids of the scans at the places `carried`, to be saved."""
-    rids = tuple(Field(rid_id(at), "rid", "long") for at in carried)
-    return Step(StepKind.SAVED, 0, TRUE, (*told(plan), *rids), 0, "the written rows")
+def top(tree: Tree) -> int:
+    """Return the operator whose rows are the written ones, to be sorted at most.
+
+    The rows with their rids are saved before they are sorted: some are large.
+    """
+    place = 0
+    while tree.names[place] == "Sort" and getattr(tree.nodes[place], "global")():
+        (place,) = tree.inputs[place]
+    return place
+
+
+def step(plan: Plan, at: int, carried: Mapping[int, object]) -> Step:
+    """Return the rows of the operator `at`, with rids, to be saved.
+
+    Args:
+        plan: the plan, whose written columns the operator has.
+        at: what `top` returns.
+        carried: by place, the scans of the rids.
+    """
+    rids = tuple(Field(rid_id(scan), "rid", "long") for scan in carried)
+    return Step(StepKind.SAVED, 0, TRUE, (*told(plan), *rids), at, "the written rows")
 
 
 def told(plan: Plan) -> tuple[Field, ...]:

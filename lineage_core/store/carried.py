@@ -15,10 +15,12 @@ class Carried:
 
     Attributes:
         artifact: where they are: `c<id>` for each written column, and for each `rid_id`.
+        at: the operator whose rows they are.
         columns: the columns by which written rows are told.
         files: by place of the scan, the canonical URI of each file by what its rids carry for it.
     """
 
     artifact: Artifact
+    at: int
     columns: tuple[Field, ...]
     files: Mapping[int, Mapping[int, str]]
