@@ -1,11 +1,9 @@
 """Carry: the rids of the sources' rows ride along with the rows of a plan (Smoke's *inject*).
 
 What an operator's output rows are made of is what its input rows are made of: scans offer the rids
-of their rows, joins those of both sides, aggregates gather those of each group, all others hand
-them on. At the top, each row has the rids of all that it was made of; nothing else is kept.
-
-Windows are not carried through: each row would hold the rids of its whole frame, the square of a
-partition, in the memory of the user's job. For the same reason groups may have so many rids only.
+of their rows, joins those of both sides, aggregates gather those of each group and windows those
+of each frame, all others hand them on. At the top, each row has the rids of all that it was made
+of; nothing else is kept. What is gathered is in the memory of the user's job, so there are bounds.
 """
 
 from __future__ import annotations
@@ -42,6 +40,7 @@ _HAND_ON = frozenset(
         "Sort",
         "SubqueryAlias",
         "Union",
+        "Window",
     }
 )
 """Operators whose rows are made of just the rows that their rids tell."""
@@ -49,6 +48,9 @@ _HAND_ON = frozenset(
 
 MOST_GATHERED = 8_000_000
 """Rows of sources below aggregates: all of them may be in one group, whose rids are in memory."""
+
+MOST_FRAMED = 5_000
+"""Rows of sources below windows: each row has the rids of its frame, the square of a partition."""
 
 
 def files(
@@ -64,7 +66,7 @@ def files(
         program: its lineage program.
         formats: the format of each source, by number.
     """
-    if program.assumed or not _HAND_ON.issuperset(tree.names):
+    if program.assumed or program.numbered or not _HAND_ON.issuperset(tree.names):
         return {}
     leaves = [program.steps[number] for number in program.sources]
     if any(leaf.superset for leaf in leaves):
@@ -77,14 +79,15 @@ def files(
         return {}
     coded = {at: codes(tree.spark, tree.nodes[at]) for at in wanted}
     found = {at: known for at, known in coded.items() if known is not None}
-    gathered = [uri for at in found if _is_gathered(tree, at) for uri in found[at].values()]
-    return found if _rows(gathered) <= MOST_GATHERED else {}
+    for kind, most in (("Aggregate", MOST_GATHERED), ("Window", MOST_FRAMED)):
+        gathered = (known for at, known in found.items() if _is_below(tree, at, kind))
+        if _rows(uri for known in gathered for uri in known.values()) > most:
+            return {}
+    return found
 
 
-def _is_gathered(tree: Tree, at: int) -> bool:
-    return any(
-        tree.names[place] == "Aggregate" and tree.is_below(at, place) for place in range(at)
-    )
+def _is_below(tree: Tree, at: int, kind: str) -> bool:
+    return any(tree.names[place] == kind and tree.is_below(at, place) for place in range(at))
 
 
 def _rows(uris: Iterable[str]) -> int:

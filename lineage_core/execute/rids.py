@@ -23,6 +23,7 @@ from lineage_core.execute.jvm import (
     simple_name,
     some,
 )
+from lineage_core.plan.expr import Frame
 from lineage_core.snapshot import RID_SHIFT
 
 MOST_FILES = 2000
@@ -78,17 +79,63 @@ def gathered(spark: SparkSession, rids: Any, *, repeated: bool) -> Any:
         repeated: whether a group may have many rows of one rid, so that it is worth gathering each
             once: a join of many to many could have more rows than there is memory.
     """
-    several = rids.dataType().typeName() == "array"
-    kind = "CollectSet" if repeated else "CollectList"
-    collect = java_class(spark, f"{EXPRESSIONS}.aggregate.{kind}")(rids)
-    every = scala_object(spark, f"{EXPRESSIONS}.aggregate.AggregateExpression").apply(
-        collect,
+    every = _collected(spark, rids, "CollectSet" if repeated else "CollectList")
+    return _flat(spark, every) if _has_arrays(rids) else every
+
+
+def framed(spark: SparkSession, rids: Any, window: Any, frame: Frame) -> Any:
+    """Return the Java expression of the rids of the rows in a frame, to be `united`.
+
+    Args:
+        rids: those of one row.
+        window: the Java `Window`.
+        frame: a frame of order values, whose bounds are the current row or none.
+    """
+    lower = "UnboundedPreceding" if frame.lower is None else "CurrentRow"
+    upper = "UnboundedFollowing" if frame.upper is None else "CurrentRow"
+    bounds = [scala_object(spark, f"{EXPRESSIONS}.{bound}") for bound in (lower, upper)]
+    range_frame = scala_object(spark, f"{EXPRESSIONS}.RangeFrame")
+    rows = java_class(spark, f"{EXPRESSIONS}.SpecifiedWindowFrame")(range_frame, *bounds)
+    spec = java_class(spark, f"{EXPRESSIONS}.WindowSpecDefinition")(
+        window.partitionSpec(), window.orderSpec(), rows
+    )
+    every = _collected(spark, rids, "CollectSet")
+    return java_class(spark, f"{EXPRESSIONS}.WindowExpression")(every, spec)
+
+
+def united(spark: SparkSession, rids: Any, arrays: list[Any], *, own: bool) -> Any:
+    """Return the Java expression of all rids in `arrays`, of several frames, of a row.
+
+    Args:
+        rids: those of the row alone.
+        arrays: attributes of what `framed` gave.
+        own: whether those of the row itself are not in a frame.
+    """
+    found = [_flat(spark, array) for array in arrays] if _has_arrays(rids) else arrays
+    if own:
+        single = java_class(spark, f"{EXPRESSIONS}.CreateArray")(seq(spark, [rids]), False)
+        found = [*found, rids if _has_arrays(rids) else single]
+    if len(found) == 1:
+        return found[0]
+    return java_class(spark, f"{EXPRESSIONS}.Concat")(seq(spark, found))
+
+
+def _has_arrays(rids: Any) -> bool:
+    return bool(rids.dataType().typeName() == "array")
+
+
+def _flat(spark: SparkSession, arrays: Any) -> Any:
+    return java_class(spark, f"{EXPRESSIONS}.Flatten")(arrays)
+
+
+def _collected(spark: SparkSession, rids: Any, kind: str) -> Any:
+    return scala_object(spark, f"{EXPRESSIONS}.aggregate.AggregateExpression").apply(
+        java_class(spark, f"{EXPRESSIONS}.aggregate.{kind}")(rids),
         scala_object(spark, f"{EXPRESSIONS}.aggregate.Complete"),
         False,
         none(spark),
         scala_object(spark, f"{EXPRESSIONS}.NamedExpression").newExprId(),
     )
-    return java_class(spark, f"{EXPRESSIONS}.Flatten")(every) if several else every
 
 
 def _numbers_rows(relation: Any) -> bool:

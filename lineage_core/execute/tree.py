@@ -15,9 +15,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lineage_core.execute.jvm import items, preorder, simple_name
-from lineage_core.plan.expr import Column
-from lineage_core.plan.relation import Aggregate, Field, Plan, output
+from lineage_core.plan.expr import Column, Frame
+from lineage_core.plan.relation import Aggregate, Field, Plan, Window, output
 from lineage_core.plan.traverse import nodes
+from lineage_core.pushdown.rules.window import frames_by_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Tree:
         ends: the place after the last one of each sub-tree.
         fields: the columns each operator offers.
         keys: of each aggregate, the position of each grouping expression that is a column.
+        frames: of each window, the frames whose rows its rows are made of.
         random: the operators that give other rows each time, or in other partitions.
     """
 
@@ -42,6 +44,7 @@ class Tree:
     ends: Sequence[int]
     fields: Sequence[tuple[Field, ...]]
     keys: Mapping[int, Mapping[int, int]]
+    frames: Mapping[int, frozenset[Frame]]
     random: Sequence[int]
 
     @classmethod
@@ -59,8 +62,10 @@ class Tree:
                 fields[place] = fields[inputs[place][0]]
             fields[place] = known.get(place, fields[place])
         keys = {node.at: _keys(node) for node in nodes(plan) if isinstance(node, Aggregate)}
+        frames = {n.at: frames_by_values(n) for n in nodes(plan) if isinstance(n, Window)}
         names = [simple_name(node) for node in found]
-        return cls(spark, found, names, inputs, ends, fields, keys, _random(found, names))
+        random = _random(found, names)
+        return cls(spark, found, names, inputs, ends, fields, keys, frames, random)
 
     def attributes(self, place: int) -> dict[int, Any]:
         """Return the attributes an operator offers, by column."""

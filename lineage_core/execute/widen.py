@@ -25,9 +25,11 @@ from lineage_core.execute.jvm import (
     seq,
     some,
 )
-from lineage_core.execute.rids import coded_rid, gathered
+from lineage_core.execute.rids import coded_rid, framed, gathered, united
 from lineage_core.execute.tree import Tree
+from lineage_core.plan.expr import Literal
 from lineage_core.plan.relation import is_rid, rid_id
+from lineage_core.pushdown.rules.window import has_current
 
 _HANDS_ON = frozenset(
     {
@@ -49,6 +51,8 @@ _HANDS_ON = frozenset(
     }
 )
 """Operators that offer all their input offers."""
+
+_HERE = Literal(0, "integer")
 
 _EXCHANGES = frozenset({"Repartition", "RepartitionByExpression"})
 
@@ -226,6 +230,38 @@ def _relation(widener: Widener, place: int, node: Any, _: list[dict[int, Any]]) 
     return Wide(project(spark, columns, node.withMetadataColumns()), _attributes(added))
 
 
+def _window(widener: Widener, place: int, node: Any, inputs: list[dict[int, Any]]) -> Wide:
+    """A row hands on what it has, but of rids those of all rows in its frames."""
+    spark = widener.tree.spark
+    handed = {id: value for id, value in inputs[0].items() if not is_rid(id)}
+    rids = {id: value for id, value in inputs[0].items() if is_rid(id)}
+    frames = sorted(widener.tree.frames.get(place, ()), key=repr)
+    if not rids:
+        return Wide(node, _renewed(node, handed))
+    if not frames or any(b not in (None, _HERE) for f in frames for b in (f.lower, f.upper)):
+        name = f"{widener.tree.names[place]} (operator {place})"
+        raise UnsupportedError(f"{name} has frames whose rids cannot be gathered")
+    gathered = {
+        id: [renamed(spark, framed(spark, value, node, frame), "rid") for frame in frames]
+        for id, value in rids.items()
+    }
+    every = [column for columns in gathered.values() for column in columns]
+    wide = java_class(spark, f"{LOGICAL}.Window")(
+        seq(spark, items(node.windowExpressions()) + every),
+        node.partitionSpec(),
+        node.orderSpec(),
+        node.child(),
+        node.hint(),
+    )
+    own = not any(map(has_current, frames))
+    added = {}
+    for id, columns in gathered.items():
+        arrays = [column.toAttribute() for column in columns]
+        added[id] = renamed(spark, united(spark, rids[id], arrays, own=own), "rid")
+    columns = items(node.output()) + list(added.values())
+    return Wide(project(spark, columns, wide), _attributes(added) | _renewed(node, handed))
+
+
 def _union(widener: Widener, place: int, node: Any, inputs: list[dict[int, Any]]) -> Wide:
     """A column of one input is null in the rows of the others."""
     spark = widener.tree.spark
@@ -273,6 +309,7 @@ _RULES: dict[str, Rule] = {
     "Expand": _expand,
     "Generate": _generate,
     "LogicalRelation": _relation,
+    "Window": _window,
 }
 """How operators are widened that do not hand on all they are given."""
 

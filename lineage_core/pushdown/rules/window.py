@@ -50,9 +50,19 @@ def push_window(node: Window, predicate: Expr) -> tuple[tuple[Expr, ...]]:
     own = conj(p for p in parts if evaluable(p) and not column_ids(p) & made)
     frames = dict.fromkeys(_by_values(c.expr, node.order) for c in node.columns)
     seen = [_inside(frame, node.order, bound) for frame in frames]
-    if any(_has_current(frame) for frame in frames):
+    if any(has_current(frame) for frame in frames):
         return ((conj([partition, disj(seen)]), partition, TRUE),)
     return ((disj([own, conj([partition, disj(seen)])]), disj([own, partition]), TRUE),)
+
+
+def frames_by_values(node: Window) -> frozenset[Frame]:
+    """Return the frames of order values whose rows are in the lineage of a row of a window."""
+    return frozenset(_by_values(column.expr, node.order) for column in node.columns)
+
+
+def has_current(frame: Frame) -> bool:
+    """Whether a row is in its own frame."""
+    return _sign(frame.lower, -1) <= 0 <= _sign(frame.upper, 1)
 
 
 def _partition(node: Window, bound: dict[int, Expr]) -> Expr:
@@ -96,10 +106,6 @@ def _sign(bound: Literal | None, unbounded: int) -> int:
         return unbounded
     assert isinstance(bound.value, int)
     return (bound.value > 0) - (bound.value < 0)
-
-
-def _has_current(frame: Frame) -> bool:
-    return _sign(frame.lower, -1) <= 0 <= _sign(frame.upper, 1)
 
 
 def _inside(frame: Frame, order: Sequence[SortKey], bound: dict[int, Expr]) -> Expr:
