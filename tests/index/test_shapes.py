@@ -98,7 +98,7 @@ SHAPES: list[Make] = [
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.integers(1, 4), st.integers(1, 4), st.randoms(use_true_random=False))
 def test_a_shape_on_any_axes(shape: Make, keys: int, values: int, choose: Random) -> None:
     cells = list(product(range(choose.randint(1, SIDE[keys])), repeat=keys))

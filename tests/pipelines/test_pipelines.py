@@ -1,6 +1,6 @@
 """Random pipelines, answered by programs and by a naive annotated interpreter.
 
-`ROW_LINEAGE_TEST_PIPELINES` says how many; 300 by default.
+`ROW_LINEAGE_TEST_PIPELINES` says how many; 150 by default.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.pipelines.lake import Lake
 from tests.pipelines.pipeline import pipeline
 from tests.pipelines.replayable import counts_every_row, replayable
 
-_COUNT = int(os.environ.get("ROW_LINEAGE_TEST_PIPELINES", "300"))
+_COUNT = int(os.environ.get("ROW_LINEAGE_TEST_PIPELINES", "150"))
 _CHUNKS = [range(i, min(i + 15, _COUNT)) for i in range(0, _COUNT, 15)]
 
 

@@ -106,7 +106,7 @@ def told(found: Violations, width: int) -> list[tuple[tuple[Any, ...], list[int]
     return lines
 
 
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(FILES, st.lists(st.tuples(SIDE, SIDE), min_size=1, max_size=3))
 def test_violations_are_those_of_a_group_by(
     store: lc.LineageStore, files: list[list[Row]], sides: list[tuple[list[int], list[int]]]

@@ -166,7 +166,7 @@ def worlds(draw: st.DrawFn) -> tuple[Any, Any]:
     return files, views
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(worlds(), st.data())
 def test_every_view_counts_the_rows_of_all_other_brushes(
     lake_at: Callable[[Path], Any], drawn: tuple[Any, Any], data: st.DataObject
